@@ -3,8 +3,8 @@ import type { Transaction } from './engine/store.ts'
 import type { SecondFactorRow } from './schema/second-factors.ts'
 
 /**
- * Locks and reads a user's second factor. Call this before `saveSecondFactor`: the lock ensures that two codes entered
- * at the same time are checked one after the other.
+ * Locks and reads a user's second factor. Call this function before `saveSecondFactor`. Because of the lock, two codes
+ * that are entered at the same time are checked one after the other.
  */
 export async function lockSecondFactor(tx: Transaction, userId: string): Promise<SecondFactorRow> {
   await tx.lock(`second factor ${userId}`)

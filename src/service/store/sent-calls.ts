@@ -5,20 +5,26 @@ import { prepared } from './engine/prepared.ts'
 import type { Store } from './engine/store.ts'
 import type { SentCallRow } from './schema/sent-calls.ts'
 
-/** The retention period of a sent call, which is the maximum of PAYMENTS_REPEAT_WINDOW. */
+/** The retention period of a sent call, which is also the maximum value of PAYMENTS_REPEAT_WINDOW. */
 export const sentCallKeptMs = 24 * 60 * 60 * 1000
 
-/** Returns functions that record the calls sent with one party's credentials, each in a separate transaction. */
+/**
+ * Returns functions that find, store and delete records of the calls sent with a party's credentials. Each function
+ * runs in its own transaction.
+ */
 export function createSentCalls(store: Store, partyId: string) {
   return {
-    /** Finds the call with the given id if it was sent within the window. */
+    /** Finds the call with the given id if it was sent within the last `windowMs` milliseconds. */
     find: (id: string, windowMs: number) =>
       store.transaction(async (tx) => {
         const nowMs = await realNow(tx)
         const [row] = (await callOf(tx, { partyId, id })).rows
         return row === undefined || row.sentAtMs <= nowMs - windowMs ? undefined : withAge(row, nowMs)
       }),
-    /** Stores a call, unless a call with the same id was sent within the window. Returns the new or earlier call. */
+    /**
+     * Stores a call, unless a call with the same id was sent within the last `windowMs` milliseconds. Returns the
+     * stored call: the new one or the earlier one.
+     */
     claim: (id: string, sealed: string, windowMs: number) =>
       store.transaction(
         async (tx) => {
@@ -44,8 +50,8 @@ const callOf = prepared((db, by: Pick<SentCallRow, 'partyId' | 'id'>) =>
 )
 
 /**
- * Inserts a call, or replaces a stored call that is outdated. If the stored call is not outdated, writes its old values
- * again, because the statement returns only rows that it writes.
+ * Inserts a call, or replaces a stored call that is outdated. If the stored call is not outdated, the statement writes
+ * that call's values again, because `returning` covers only rows that the statement writes.
  */
 const claimCall = prepared((db, { sinceMs, ...row }: SentCallRow & { sinceMs: number }) => {
   const [sealed, sentAtMs] = [sql.ref<string>('sentCalls.sealed'), sql.ref<number>('sentCalls.sentAtMs')]

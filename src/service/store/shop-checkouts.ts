@@ -4,7 +4,7 @@ import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { ShopCheckoutRow } from './schema/shop-checkouts.ts'
 
-/** The reason for a declined card. */
+/** The reason why a card was declined. */
 export interface ShopDecline {
   code: string
   detail: string
@@ -18,7 +18,7 @@ export interface ShopCheckoutRecord extends Omit<ShopCheckoutRow, 'cart' | 'decl
   decline: ShopDecline | null
 }
 
-/** Finds a checkout of a party. If `agentId` is set, finds it only if that agent started it. */
+/** Finds a checkout of a party. If `agentId` is set, finds only a checkout that this agent started. */
 export async function findShopCheckout(
   tx: Transaction,
   { partyId, agentId }: { partyId: string; agentId: string | null },
@@ -32,7 +32,7 @@ const checkoutOf = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('shopCheckouts').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
 )
 
-/** Finds a checkout of any party. Only for the checkout page, whose secret URL names no party. */
+/** Finds a checkout of any party. Only for the checkout page, because its secret URL does not identify a party. */
 export async function findShopCheckoutOfAnyParty(tx: Transaction, id: string): Promise<ShopCheckoutRecord | undefined> {
   const [row] = (await checkoutById(tx, { id })).rows
   return row && parse(row)

@@ -12,7 +12,7 @@ export interface ShopOrderRecord extends Omit<ShopOrderRow, 'state'> {
   state: ShopOrderState
 }
 
-/** Finds an order of a party. If `agentId` is set, finds it only if that agent placed it. */
+/** Finds an order of a party. If `agentId` is set, finds only an order that this agent placed. */
 export async function findShopOrder(
   tx: Transaction,
   { partyId, agentId }: { partyId: string; agentId: string | null },
@@ -51,7 +51,7 @@ export async function insertShopOrder(tx: Transaction, record: ShopOrderRecord):
 
 const insert = preparedInsert('shopOrders')
 
-/** Selects the time of the shop's next automatic step for each order. */
+/** Selects the time of the next automatic step of each order that has one. */
 export const shopMoments: Moments = (db, partyId) => {
   const all = db
     .selectFrom('shopOrders')
@@ -60,7 +60,7 @@ export const shopMoments: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's orders whose next step is due, the most overdue first. */
+/** Returns a party's orders whose next step is due, starting with the most overdue order. */
 export async function dueShopOrders(tx: Transaction, due: DueOf): Promise<ShopOrderRecord[]> {
   return (await dueOfParty(tx, due)).rows.map(parse)
 }

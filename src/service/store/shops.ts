@@ -4,7 +4,10 @@ import type { ShopDefinition } from '../../worlds/shops.ts'
 import type { Transaction } from './engine/store.ts'
 import { findWorld } from './world.ts'
 
-/** Returns the shops that the world lists, in this order; all built-in shops if the world has no list of shops. */
+/**
+ * Returns the shops that the world lists, in the order of the list. If the world has no list, returns all built-in
+ * shops.
+ */
 export async function openShops(tx: Transaction): Promise<ShopDefinition[]> {
   const shops = (await findWorld(tx))?.shops ?? null
   if (shops === null) return Object.values(ownShops)

@@ -10,20 +10,26 @@ import type { SnapshotRow } from './schema/snapshots.ts'
 import { columnsOf, runsOnPostgres } from './schema/table.ts'
 import { type Tables, tables } from './schema/tables.ts'
 
-/** The name of the snapshot that a reset restores. Callers cannot use it: their names cannot contain parentheses. */
+/**
+ * The name of the snapshot that a reset restores. Callers cannot save a snapshot with this name, because the names that
+ * they choose cannot contain parentheses.
+ */
 export const initialSnapshotName = '(as filled)'
 
 interface NewSnapshot {
   name: string
-  /** The time to which a restore sets the sandbox clock; null for the start time that the world defines. */
+  /**
+   * The time to which a restore sets the sandbox clock; null for the initial world, whose start time is in the table
+   * `world`.
+   */
   clockMs: number | null
   /** The time of saving, by the real clock. */
   savedAtMs: number
 }
 
 /**
- * Saves the world as it is at the end of the transaction, for later resets. The snapshot does not contain the secrets
- * that startup sets afterwards.
+ * Saves the world for later resets, as it is at the end of the transaction. The snapshot does not contain the keys'
+ * secrets, because startup sets them afterwards.
  */
 export function saveInitialWorld(tx: Transaction, system: System): void {
   tx.atEnd(saveInitialWorlds, system)
@@ -34,7 +40,10 @@ async function saveInitialWorlds(tx: Transaction, systems: readonly System[]): P
   for (const system of systems) await saveSnapshot(tx, system, { name: initialSnapshotName, clockMs: null, savedAtMs })
 }
 
-/** Saves the world under a name. Replaces an earlier snapshot of that name. Call it in an exclusive transaction. */
+/**
+ * Saves the world as a snapshot. Replaces an earlier snapshot with the same name. Call this in an exclusive
+ * transaction.
+ */
 export async function saveSnapshot(
   tx: Transaction,
   system: System,
@@ -55,16 +64,16 @@ export async function saveSnapshot(
   return row
 }
 
-/** Replaces the world with a snapshot. Call it in an exclusive transaction. */
+/** Replaces the world with a snapshot. Call this in an exclusive transaction. */
 export async function restoreSnapshot(tx: Transaction, { id }: Pick<SnapshotRow, 'id'>): Promise<void> {
-  // Startup may have set the secrets of the world's keys. These secrets stay valid after the restore.
+  // Startup may have set the secrets of seeded keys. These secrets must stay valid after the restore.
   const seeded = await seededCredentials(tx)
   await emptyWorld(tx)
   for (const table of tableStatements) await table.restore(tx, { id })
   for (const key of seeded) await replaceSecret(tx, key, key)
 }
 
-/** Deletes all rows of the world, and what was recorded about requests to it. */
+/** Deletes all rows of the world, and all records of requests to this world. */
 export async function emptyWorld(tx: Transaction): Promise<void> {
   for (const empty of emptying) await empty(tx, {})
 }
@@ -102,7 +111,10 @@ interface BySnapshot {
   id: string
 }
 
-/** The statements that save and restore the rows of each table. The database itself converts rows to and from JSON. */
+/**
+ * For each table of the world, the statements that save and restore its rows. The database itself converts rows to and
+ * from JSON.
+ */
 const tableStatements = worldTables.map((name) => ({
   save: preparedWrite((db, { id }: BySnapshot) => compiled(db, saveQuery(db, name, id))),
   restore: preparedWrite((db, { id }: BySnapshot) => compiled(db, restoreQuery(db, name, id))),

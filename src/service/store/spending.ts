@@ -6,15 +6,18 @@ import type { Transaction } from './engine/store.ts'
 import type { SpendingRow } from './schema/spending.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** The spender that a limit applies to: the party or, if `agentId` is set, an agent that pays for the party. */
+/**
+ * The spender that a limit applies to: the party as a whole or, if `agentId` is set, one agent that spends the party's
+ * money.
+ */
 export interface Spender {
   partyId: string
   agentId: string | null
 }
 
 /**
- * Returns the amounts spent on the day and in the month of the given time. The totals of an agent are in one row; those
- * of a party are the sums of all its rows.
+ * Returns the amounts that the spender has spent on the day and in the month of the given time. The totals of an agent
+ * are in one row. The totals of a party are the sums over all rows of the party.
  */
 export async function readSpent(tx: Transaction, { partyId, agentId }: Spender, nowMs: number): Promise<Spent> {
   const by = { partyId, ...startOfDayAndMonth(nowMs) }
@@ -34,7 +37,7 @@ const spentByAgent = prepared((db, by: Windows & { partyId: string; agentId: str
   spendingQuery(db, by).where('agentId', '=', by.agentId),
 )
 
-/** Sums the spending. Totals of an earlier day or month count as zero. */
+/** Builds the query that sums the spending. Totals for an earlier day or month count as zero. */
 function spendingQuery(db: Kysely<Tables>, { partyId, dayStartMs, monthStartMs }: Windows & { partyId: string }) {
   const centsSince = (start: 'dayMs' | 'monthMs', cents: 'dayCents' | 'monthCents', startMs: number) =>
     sql<number>`sum(case when ${sql.ref(start)} >= ${startMs} then ${sql.ref(cents)} else 0 end)`
@@ -50,21 +53,23 @@ function spendingQuery(db: Kysely<Tables>, { partyId, dayStartMs, monthStartMs }
 /** A change in the amount spent: new spending, or a correction of earlier spending. */
 export interface Difference {
   cents: number
-  /** The time of the original payment or purchase. The change counts toward the day and month of this time. */
+  /** The time of the original payment or purchase. The change counts toward the day and the month of that time. */
   atMs: number
   /** The time of the change. */
   nowMs: number
 }
 
-/** Adds a change to an agent's totals or, if `agentId` is null, to the totals of what the party spent itself. */
+/**
+ * Adds a change to an agent's totals or, if `agentId` is null, to the totals of the party's spending without an agent.
+ */
 export async function addSpending(tx: Transaction, spender: Spender, difference: Difference): Promise<void> {
   if (isIrrelevant(difference)) return
   await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...addition(difference) })
 }
 
 /**
- * Returns whether the difference need not be counted, because it is zero or belongs to a past month. Limits apply only
- * to the current day and month.
+ * Returns whether a change can be ignored, because it is zero or belongs to a past month. Limits apply only to spending
+ * in the current day and month.
  */
 function isIrrelevant({ cents, atMs, nowMs }: Difference): boolean {
   return cents === 0 || startOfDayAndMonth(atMs).monthStartMs < startOfDayAndMonth(nowMs).monthStartMs
@@ -80,8 +85,9 @@ function addition({ cents, atMs }: Difference): AddedTotals {
 const add = preparedWrite((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(addToTotals))
 
 /**
- * Updates the stored totals. The new amount is added to a stored total for the same day, replaces one for an earlier
- * day, and is ignored if the stored total is for a later day. The same applies to months.
+ * Updates the stored totals. If the stored total is for the same day as the new amount, the amount is added to the
+ * total. If the total is for an earlier day, the amount replaces it. If the total is for a later day, the amount is
+ * ignored. The same applies to months.
  */
 function addToTotals(conflict: OnConflictBuilder<Tables, 'spending'>) {
   const [stored, added] = [(name: string) => sql.ref(`spending.${name}`), (name: string) => sql.ref(`excluded.${name}`)]

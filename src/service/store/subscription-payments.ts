@@ -18,7 +18,7 @@ interface PaymentRange {
   last: number
 }
 
-/** Returns a subscription's charges for the payments numbered from `first` to `last`. */
+/** Returns a subscription's charged payments with numbers from `first` to `last`, inclusive. */
 export async function chargedPayments(tx: Transaction, range: PaymentRange): Promise<ChargedPayment[]> {
   const { rows: charges } = await chargesBetween(tx, range)
   if (charges.length === 0) return []
@@ -45,7 +45,7 @@ const chargesBetween = prepared((db, range: PaymentRange) =>
 
 export const insertCharge = preparedInsert('subscriptionPayments')
 
-/** Returns the total amount charged for each of these subscriptions of a party, by subscription id. */
+/** Returns the total amount charged for each of the given subscriptions of a party, keyed by subscription id. */
 export async function chargedCents(
   tx: Transaction,
   partyId: string,

@@ -51,8 +51,8 @@ export async function findSubscriptions(
 }
 
 /**
- * Finds a subscription of any party by its id or by the payment intent of its first payment. Only for the payer's
- * pages, whose links identify the subscription but not the party.
+ * Finds a subscription of any party by the subscription's id, or by the payment intent of its first payment. Only for
+ * the payer's pages, because their links identify the subscription but not the party.
  */
 export async function findSubscriptionOfAnyParty(
   tx: Transaction,
@@ -92,7 +92,7 @@ export async function insertSubscription(tx: Transaction, record: SubscriptionRe
 
 const insert = preparedInsert('subscriptions')
 
-/** Selects the time of the next automatic event of each subscription. */
+/** Selects the time of the next automatic event of each subscription that has one. */
 export const subscriptionEvents: Moments = (db, partyId) => {
   const all = db
     .selectFrom('subscriptions')
@@ -101,7 +101,7 @@ export const subscriptionEvents: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's subscriptions whose next event is due, the most overdue first. */
+/** Returns a party's subscriptions whose next event is due, starting with the most overdue subscription. */
 export async function dueSubscriptions(tx: Transaction, due: DueOf): Promise<SubscriptionRecord[]> {
   const { rows } = await dueOfParty(tx, due)
   return rows.map(parse)
@@ -118,13 +118,13 @@ const dueOfParty = prepared((db, by: DueOf) =>
     .limit(by.limit),
 )
 
-/** A subscription and the new state of its billing. */
+/** A subscription as it is stored, and the new state of its billing. */
 export interface Change {
   before: SubscriptionRecord
   billed: Billed
 }
 
-/** Saves the new state of one subscription, and pays its charges to the merchant's wallet. */
+/** Saves the new state of one subscription, and posts the new charges to the merchant's wallet. */
 export async function saveBilling(tx: Transaction, system: System, change: Change): Promise<SubscriptionRecord> {
   const [after] = await saveBillings(tx, system, [change])
   if (after === undefined) throw new Error('Bug: the saved subscription was not returned.')
@@ -132,9 +132,9 @@ export async function saveBilling(tx: Transaction, system: System, change: Chang
 }
 
 /**
- * Saves the new states of several subscriptions. For each charge, inserts a row with the payment's number and a
+ * Saves the new states of several subscriptions. For each charge, inserts a row in `subscriptionPayments` and a
  * transaction, and posts the amount to the merchant's wallet. No payment can be charged twice, because the database
- * allows only one row for each payment number.
+ * allows only one row for each payment number of a subscription.
  */
 export async function saveBillings(
   tx: Transaction,
@@ -176,7 +176,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
   const after = { ...before, ...row, billing, version: version + 1 }
   recordEvents(tx, after, billingEvents(before.status, billing.status, charges.length), billing.updatedAtMs)
   if (merchant !== undefined) {
-    // The payer's email address is unknown, because the checkout asks only for a card.
+    // The recipient is just `payer`: the checkout asks only for a card, so the payer's email address is unknown.
     const mail = { kind: 'subscription_canceled', to: 'payer', about: after, from: merchant.displayName } as const
     await keepMessage({ tx, system, nowMs: billing.updatedAtMs }, mail)
   }
@@ -211,8 +211,8 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
 }
 
 /**
- * Returns whether the change ends payments to which the payer had agreed. Only then does the payer get a message
- * (docs/service.md#canceling-a-subscription).
+ * Returns whether a change of status ends payments to which the payer had agreed. The payer gets a message only about
+ * such a change (docs/service.md#canceling-a-subscription).
  */
 function endsAgreement(before: SubscriptionRow['status'], after: SubscriptionRow['status']): boolean {
   return after === 'canceled' && before !== 'canceled' && before !== 'pending'

@@ -2,10 +2,10 @@ import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { LeaseRow } from './schema/task-leases.ts'
 
-/** A lease that a process wants to take or extend. */
+/** A request to take or extend a lease, with the current real time. */
 type LeaseRequest = LeaseRow & { nowMs: number }
 
-/** Takes or extends a lease. Returns false if another holder has a lease that has not expired. */
+/** Takes or extends a lease. Returns false if another process holds the lease and the lease has not expired. */
 export async function takeTaskLease(tx: Transaction, lease: LeaseRequest): Promise<boolean> {
   return (await take(tx, lease)).numAffectedRows === 1n
 }

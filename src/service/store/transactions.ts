@@ -19,7 +19,10 @@ export interface TransactionFilter {
 
 export const insertTransaction = preparedInsert('transactions')
 
-/** Records that a payment's money arrived. The database allows only one transaction for each payment. */
+/**
+ * Inserts the transaction that records the arrival of a payment's money, and returns the transaction's id. The database
+ * allows only one transaction for each payment.
+ */
 export async function recordArrival(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   payment: PaymentRow,
@@ -49,7 +52,7 @@ export async function recordArrival(
   return id
 }
 
-/** Records that a bank took back or returned a payment's money. */
+/** Records in a payment's transaction that a bank took the money back or returned it. */
 export async function markTransactionReturned(
   tx: Transaction,
   { partyId, transactionId }: Pick<PaymentRow, 'partyId' | 'transactionId'>,
@@ -84,8 +87,9 @@ const transactionById = prepared((db, by: { id: string }) =>
 )
 
 /**
- * Returns the transactions that moved money into or out of a party's wallets, newest first. Reads outgoing and incoming
- * transactions separately. None is returned twice, because a party never pays itself in a transaction.
+ * Returns the transactions that moved money into or out of a party's wallets, newest first. Outgoing and incoming
+ * transactions are read separately. No transaction is returned twice, because the payer and the recipient of a
+ * transaction are never the same party.
  */
 export async function listTransactions(
   tx: Transaction,
@@ -113,7 +117,7 @@ export async function listTransactions(
 
 const walk = createIndexWalk('transactions', (db) => db.selectFrom('transactions').selectAll())
 
-/** Returns the transactions by which the money of these payments arrived. */
+/** Returns the transactions that moved the money of the given payments. */
 export function transactionsOfPayments(
   tx: Transaction,
   partyId: string,

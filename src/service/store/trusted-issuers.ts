@@ -9,8 +9,8 @@ import type { TrustedIssuerRow } from './schema/trusted-issuers.ts'
 export const insertIssuer = preparedInsert('trustedIssuers')
 
 /**
- * Finds an issuer by party and id, or by the OAuth client that presents the issuer's assertions. Revoked issuers are
- * found too.
+ * Finds a trusted issuer by party and id, or by the OAuth client that presents the issuer's assertions. Also finds
+ * revoked issuers.
  */
 export function findIssuer(
   tx: Transaction,
@@ -38,7 +38,7 @@ export function liveIssuers(tx: Transaction, partyId: string, limit: number): Pr
     .execute()
 }
 
-/** Changes a trusted issuer, and revokes all grants that its assertions led to. */
+/** Changes a trusted issuer, and revokes all grants that were made for the issuer's assertions. */
 export async function changeIssuer(
   tx: Transaction,
   { partyId, id }: Pick<TrustedIssuerRow, 'partyId' | 'id'>,
@@ -49,7 +49,7 @@ export async function changeIssuer(
   await revokeGrantsOfUser(tx, id, nowMs)
 }
 
-/** Revokes a trusted issuer and its grants, and deletes the OAuth client that presented its assertions. */
+/** Revokes a trusted issuer and its grants, and deletes the OAuth client that presented the issuer's assertions. */
 export async function revokeIssuer(
   tx: Transaction,
   issuer: Pick<TrustedIssuerRow, 'partyId' | 'id'>,
@@ -59,7 +59,7 @@ export async function revokeIssuer(
   await deleteRecordsOfGrant(tx, issuer.id)
 }
 
-/** Inserts a grant to act as an agent. Tokens that are issued for the issuer's assertions use this grant. */
+/** Inserts a grant to act as an agent. The tokens issued for the trusted issuer's assertions belong to this grant. */
 export function insertIssuerGrant(
   tx: Transaction,
   issuer: TrustedIssuerRow,

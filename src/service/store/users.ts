@@ -22,7 +22,7 @@ export async function findUserByEmail(tx: Transaction, email: string): Promise<U
     .executeTakeFirst()
 }
 
-/** Returns whether a party has, or had, a user with a password. */
+/** Returns whether a party has or ever had a user with a password. */
 export async function hasPasswords(tx: Transaction, partyId: string): Promise<boolean> {
   return (await onePasswordOf(tx, { partyId })).rows.length > 0
 }
@@ -36,7 +36,7 @@ const onePasswordOf = prepared((db, by: { partyId: string }) =>
     .limit(1),
 )
 
-/** Returns whether a party has, or had, a user. */
+/** Returns whether a party has or ever had a user. */
 export async function hasUsers(tx: Transaction, partyId: string): Promise<boolean> {
   return (await oneUserOf(tx, { partyId })).rows.length > 0
 }
@@ -45,7 +45,10 @@ const oneUserOf = prepared((db, by: { partyId: string }) =>
   db.selectFrom('users').select('id').where('partyId', '=', by.partyId).limit(1),
 )
 
-/** Finds the oldest active owner in any party. In the sandbox, the initial world contains this owner. */
+/**
+ * Finds the active owner who was created first, in any party. In the sandbox, this is normally an owner from the
+ * initial world.
+ */
 export async function firstOwner(tx: Transaction): Promise<UserRow | undefined> {
   return tx.db
     .selectFrom('users')
@@ -61,10 +64,10 @@ export function activeUsers(tx: Transaction, limit: number): Promise<UserRow[]> 
   return tx.db.selectFrom('users').selectAll().where('status', '=', 'ACTIVE').orderBy('id').limit(limit).execute()
 }
 
-/** Finds a user of the party, even one who was removed. */
+/** Finds a user of a party by id, even if the user has been removed. */
 export const findMember = finderOf('users', 'partyId', 'id')
 
-/** Returns a party's users, including removed ones, newest first. */
+/** Returns a party's users, including removed users, newest first. */
 export function listMembers(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<UserRow>> {
   return walk(tx, combinations({ partyId: [partyId] }), page, partyId)
 }
@@ -97,7 +100,7 @@ export async function revokeUser(tx: Transaction, { partyId, id }: UserRow, atMs
     .execute()
 }
 
-/** Returns the active owners and admins of a party. They decide on its pending requests. */
+/** Returns a party's active owners and admins, who decide on requests that wait for approval. */
 export async function decidersOf(tx: Transaction, partyId: string, limit: number): Promise<UserRow[]> {
   return (await deciders(tx, { partyId, limit })).rows
 }

@@ -7,7 +7,7 @@ export const cardTransactions = table({
   walletId: text,
   cardId: text,
   kind: text as Column<'purchase' | 'refund'>,
-  /** For a refund, the purchase that is refunded. */
+  /** For a refund, the id of the refunded purchase; null for a purchase. */
   purchaseId: nullable(text),
   merchantName: text,
   currency: text as Column<'USD'>,
@@ -20,11 +20,11 @@ export const cardTransactions = table({
   heldCents: bigint,
   capturedCents: bigint,
   refundedCents: bigint,
-  /** The time at which the hold expires unless the purchase is captured; null if nothing is held. */
+  /** The time at which the hold expires if the money has not been captured by then; null if nothing is held. */
   holdExpiresAtMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,
-  /** The agent that the card was issued to; `agentId` is the agent that caused this transaction. */
+  /** The agent that the card was issued to. The agent that caused this transaction is in `agentId`. */
   cardAgentId: text,
   $tenant: 'partyId',
   $checks: {

@@ -1,6 +1,6 @@
 import { bigint, type Column, integer, type RowOf, table, text } from './table.ts'
 
-/** The identity review of a party. A party whose review has not started has no row. */
+/** The identity review of a party. Until the review has started, the party has no row. */
 export const complianceCases = table({
   id: text,
   partyId: text,

@@ -4,7 +4,7 @@ export const credentials = table({
   id: text,
   kind: text as Column<'api_key' | 'agent_key' | 'user_token'>,
   partyId: text,
-  /** The agent of an agent key. */
+  /** The agent that an agent key belongs to; null for other credentials. */
   agentId: nullable(text),
   name: nullable(text),
   /** SHA-256 of the whole credential, in hexadecimal. The secret itself is not stored. */
@@ -16,7 +16,7 @@ export const credentials = table({
   /** Whether the service may set the secret at startup. Only credentials that the world created can have this flag. */
   seeded: flag,
   revokedAtMs: nullable(bigint),
-  /** The end of the grace period in which a rotated key still works. */
+  /** For a rotated key, the end of the grace period during which it still works. */
   expiresAtMs: nullable(bigint),
   createdAtMs: bigint,
   /** The user that a user token belongs to; null for keys. */
@@ -25,7 +25,7 @@ export const credentials = table({
   tags: text,
   createdBy: nullable(text),
   revokedBy: nullable(text),
-  /** May be up to a minute behind the actual last use. */
+  /** This time may be up to a minute older than the actual last use. */
   lastUsedAtMs: nullable(bigint),
   $tenant: 'partyId',
   $indexes: ['agentId id', 'id'],

@@ -19,7 +19,7 @@ export const customerInvitations = table({
   message: nullable(text),
   /** JSON object of strings. */
   tags: text,
-  /** SHA-256 of the token in the URL of the invitation's page. The token is derived from a root key, not stored. */
+  /** SHA-256 of the token in the URL of the invitation's page. The token is not stored, but derived from a root key. */
   tokenHash: text,
   /** The party that accepted or declined the invitation. */
   customerPartyId: nullable(text),

@@ -11,8 +11,9 @@ const declared: readonly (readonly [name: string, table: Table])[] = Object.entr
 export const schemaVersion = 1
 
 /**
- * A digest of the declared tables. Tables may differ between pre-releases, so the service refuses a database that has a
- * different digest. There are no migrations until the first release: to change the schema, edit the declarations.
+ * A digest of the declared tables. Each pre-release may declare different tables, so the service refuses a database
+ * that was created with a different digest. There are no migrations until the first release: to change the schema, edit
+ * the declarations.
  */
 export const schemaDigest = sha256(JSON.stringify([declared, resourcesTrigger])).slice(0, 32)
 

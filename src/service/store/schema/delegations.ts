@@ -8,7 +8,7 @@ export const delegations = table({
   agentId: text,
   /** JSON array. */
   permissions: text,
-  /** JSON object or null. */
+  /** The customer's spending limits, as a JSON object; null if there are none. */
   limits: nullable(text),
   status: text as Column<'ACTIVE' | 'REVOKED' | 'EXPIRED' | 'SUSPENDED'>,
   createdAtMs: bigint,

@@ -2,8 +2,8 @@ import type { Environment } from '../../../core/operation.ts'
 import { type Column, integer, table, text } from './table.ts'
 
 /**
- * One row, written at the first start: the environment that the database belongs to. With a sandbox database, the
- * service refuses to start in production, and vice versa.
+ * One row, written at the first start: the environment that the database belongs to. The service refuses to start in
+ * production on a sandbox database, and in the sandbox on a production database.
  */
 export const deployment = table({
   id: integer as Column<1>,

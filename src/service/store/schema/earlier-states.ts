@@ -1,8 +1,8 @@
 import { type RowOf, table, text } from './table.ts'
 
 /**
- * The rows of a party that requests can read, as they were before the last change to any of them. They are stored while
- * a `stale` fault rule exists. Reads with this fault return the stored rows.
+ * A party's rows in the tables that read requests use, as they were before the last change to any of these rows. They
+ * are stored while a `stale` fault rule exists. Read requests that this fault hits are answered from the stored rows.
  */
 export const earlierStates = table({
   partyId: text,

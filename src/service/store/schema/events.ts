@@ -8,20 +8,23 @@ import { bigint, type Column, nullable, type RowOf, table, text } from './table.
 export const events = table({
   partyId: text,
   /**
-   * The sequence number, which starts at 1 for each party. Events become visible in this order, so a reader that has
-   * seen an event has missed none before it.
+   * The sequence number, which starts at 1 for each party. Events become visible in this order: when a reader sees an
+   * event, all earlier events of the party are already visible.
    */
   sequence: bigint,
   type: text as Column<EventType>,
   /** The id of the record that changed. The event's type implies the kind of record. */
   resourceId: text,
-  /** The agent that the changed record belongs to, such as a card's holder. Other agents do not see the event. */
+  /** The agent that the changed record belongs to, such as the holder of a card. Other agents do not see the event. */
   agentId: nullable(text),
   /** On the sandbox clock. */
   createdAtMs: bigint,
   /** The real time of recording, which decides when the event is deleted. */
   recordedAtMs: bigint,
-  /** The values that the record's mutable columns then had, as JSON; null if the event is older than this column. */
+  /**
+   * The values of the record's mutable columns after the change, as JSON; null in events from before this column
+   * existed.
+   */
   state: nullable(text),
   $key: ['partyId', 'sequence'],
   $keyOnly: true,

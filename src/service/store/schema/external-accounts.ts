@@ -1,7 +1,7 @@
 import type { connectionStatuses, externalAccountStatuses } from '../../../../tools/external-accounts.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Bank accounts that parties linked. Of the account numbers, only the last four digits are stored. */
+/** Bank accounts that parties linked. Only the last four digits of an account number are stored. */
 export const externalAccounts = table({
   id: text,
   partyId: text,
@@ -11,7 +11,7 @@ export const externalAccounts = table({
   accountName: text,
   accountType: nullable(text as Column<'checking' | 'savings' | 'unknown'>),
   lastFour: text,
-  /** The account's id at the test bank. Linking the account again repairs this row's connection. */
+  /** The account's id at the test bank. If the party links the account again, this row is updated. */
   bankAccountId: text,
   agentId: nullable(text),
   instanceId: nullable(text),

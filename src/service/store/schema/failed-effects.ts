@@ -9,7 +9,7 @@ export const failedEffects = table({
   attempts: integer,
   /** The error of the last attempt. */
   error: text,
-  /** When the effect was originally due. Meanwhile, the record itself has `retryAtMs` as its due time. */
+  /** The time when the effect was originally due. Until the retry, the due time in the record itself is `retryAtMs`. */
   dueAtMs: bigint,
   retryAtMs: bigint,
   $key: ['partyId', 'kind', 'recordId'],

@@ -3,7 +3,7 @@ import { bigint, type Column, integer, nullable, type RowOf, table, text } from 
 /** The sandbox's rules for injected failures (docs/sandbox.md#faults). The number of rules is stored in `clock`. */
 export const faults = table({
   id: text,
-  /** The position of the rule. Rules are checked in ascending order. */
+  /** The position of the rule. Rules are checked in ascending order of this number. */
   place: integer,
   origin: text as Column<'file' | 'operation'>,
   /** The rule as JSON. */

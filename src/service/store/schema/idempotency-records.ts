@@ -8,14 +8,14 @@ export const idempotencyRecords = table({
   /** The first half of the SHA-256 of the request's method, path and canonical body. */
   fingerprint: text,
   /**
-   * `unresolved`: the request was accepted but answered with 503, so the caller must repeat it. `finished`: a repeated
-   * request gets the stored `status` and `answer`.
+   * `unresolved`: the request was accepted but answered with 503, so the caller must repeat the request. `finished`: a
+   * repeated request gets the stored `status` and `answer`.
    */
   state: text as Column<'unresolved' | 'finished'>,
   status: nullable(integer),
   finishedAtMs: nullable(bigint),
   /**
-   * The body of the answer. If the body may contain a secret, it is compressed and encrypted, and can be decrypted only
+   * The body of the answer. A body that may contain a secret is compressed and encrypted, and can be decrypted only
    * with the Idempotency-Key.
    */
   answer: nullable(bytes),

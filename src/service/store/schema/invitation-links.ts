@@ -14,7 +14,7 @@ export const invitationLinks = table({
   tags: text,
   /** SHA-256 of the token in the link's URL, in hexadecimal. The token itself is not stored. */
   tokenHash: text,
-  /** The token's first and last characters, so that people can recognize the link. */
+  /** The first and last characters of the token, so that people can recognize the link. */
   maskedToken: text,
   version: integer,
   /** Null if the link does not expire. */

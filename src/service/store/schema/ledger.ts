@@ -1,13 +1,16 @@
 import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
 
-/** One side of a posting. The entries of a posting sum to zero. A wallet's balances are the sums of its entries. */
+/**
+ * One side of a posting. The entries of a posting sum to zero. A wallet's available balance is the sum of its
+ * `available` entries, and its held balance the sum of its `held` entries.
+ */
 export const ledgerEntries = table({
   id: text,
   postingId: text,
   account: text as Column<
     'available' | 'held' | 'card_network' | 'payer_cards' | 'funding' | 'wire_network' | 'bank_network'
   >,
-  /** Null for accounts outside the service, that is, for all except `available` and `held`. */
+  /** Null for an account outside the service. All accounts except `available` and `held` are outside the service. */
   walletId: nullable(text),
   reason: text,
   /** The record that moved the money, such as a card transaction or a subscription. */

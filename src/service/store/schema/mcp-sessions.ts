@@ -1,6 +1,6 @@
 import { bigint, table, text } from './table.ts'
 
-/** A session of an MCP host. Any process that uses the same database can continue it. */
+/** A session of an MCP host. Any process that uses this database can continue the session. */
 export const mcpSessions = table({
   /** SHA-256 of the session's id, in hexadecimal. The id itself is not stored. */
   idHash: text,
@@ -19,7 +19,7 @@ export const mcpSessions = table({
   $namedIndexes: { party: '("partyId", "usedAtMs")' },
 })
 
-/** A message on an event stream, stored so that a host that lost its connection can still get it. */
+/** A message on an event stream of a session. It is stored for hosts that lose the connection and resume the stream. */
 export const mcpEvents = table({
   idHash: text,
   streamId: text,
@@ -30,11 +30,11 @@ export const mcpEvents = table({
   $indexes: ['idHash sentAtMs', 'sentAtMs'],
 })
 
-/** A message for other processes that serve the session. */
+/** A message from one process to others that serve the same session. */
 export const mcpMail = table({
   id: text,
   idHash: text,
-  /** The process that gets the message; an empty string if all processes get it. */
+  /** The process that gets the message; an empty string if all processes of the session get it. */
   addressee: text,
   message: text,
   sentAtMs: bigint,

@@ -1,6 +1,6 @@
 import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
-/** A user's grant to an application that acts as an agent or as the user (docs/service.md#oauth-scopes). */
+/** A user's grant that lets an application act as an agent or as the user (docs/service.md#oauth-scopes). */
 export const oauthGrants = table({
   id: text,
   userId: text,

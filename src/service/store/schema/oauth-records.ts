@@ -2,7 +2,7 @@ import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /**
  * Records of the authorization server, such as sessions, codes, refresh tokens, device codes and registered clients.
- * They contain no usable credential: ids that work as credentials are hashed, both in `idHash` and in `payload`.
+ * The records contain no usable credential: ids that work as credentials are hashed, both in `idHash` and in `payload`.
  */
 export const oauthRecords = table({
   model: text,

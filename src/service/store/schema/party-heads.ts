@@ -1,16 +1,16 @@
 import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /**
- * The end of a party's activity chain and the end of its events. A transaction writes this row in its last statements,
- * and the row stays locked until the commit.
+ * The end of a party's activity chain, and the number of the party's last event. A transaction writes this row as late
+ * as possible, because the row then stays locked until the transaction ends.
  */
 export const partyHeads = table({
   partyId: text,
   /** The sequence number of the last activity row, which is also the length of the chain. */
   activitySequence: bigint,
-  /** The hash of the last activity row; null if there is none. */
+  /** The hash of the last activity row; null if the party has no activity. */
   hash: nullable(text),
-  /** A root key's signature of the end of the chain. It reveals whether rows were deleted from the end. */
+  /** A signature of the end of the chain, made with a root key. It reveals whether rows were deleted from the end. */
   seal: nullable(text),
   /** The sequence number of the last event, even if that event has since been deleted. */
   eventSequence: bigint,

@@ -9,7 +9,7 @@ export const partyInvitations = table({
   email: text,
   role: text as Column<'ADMIN' | 'MEMBER'>,
   status: text as Column<(typeof partyInvitationStatuses)[number]>,
-  /** SHA-256 of the token in the URL of the invitation's page. The token is derived from a root key, not stored. */
+  /** SHA-256 of the token in the URL of the invitation's page. The token is not stored, but derived from a root key. */
   tokenHash: text,
   /** The user who accepted the invitation; null until then. */
   userId: nullable(text),

@@ -14,7 +14,9 @@ export const refusedPasswords = table({
   id: text,
   /** A hash of the email address that was entered, whether or not an account with this address exists. */
   account: text,
-  /** The origin of the attempt: a network address, or a browser in which the account's user had signed in before. */
+  /**
+   * The origin of the attempt: a network address, or a browser in which the owner of the account had signed in before.
+   */
   source: text,
   refusedAtMs: bigint,
   $indexes: ['account refusedAtMs', 'refusedAtMs'],

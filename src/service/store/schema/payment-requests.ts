@@ -2,7 +2,7 @@ import type { paymentRequestStatuses } from '../../../../tools/payment-requests.
 import type { counterpartyTypes } from '../../../../tools/payments.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A request for money from another party, or from a person who has no party yet. */
+/** A party's request to be paid by another party, or by a person who has no party yet. */
 export const paymentRequests = table({
   id: text,
   /** The party that sent the request and receives the money. */
@@ -22,12 +22,12 @@ export const paymentRequests = table({
   /** Null while the payer has no party. */
   payerPartyId: nullable(text),
   payerAgentId: nullable(text),
-  /** SHA-256 of the token in the URL of the request's page. The token is derived from a root key, not stored. */
+  /** SHA-256 of the token in the URL of the request's page. The token is not stored, but derived from a root key. */
   tokenHash: text,
-  /** The payment that fulfills the request; null until there is one. */
+  /** The payment that fulfills the request; null until the request is paid. */
   paymentId: nullable(text),
   transactionId: nullable(text),
-  /** The card declines so far (`CardTries`), as JSON; null if no card has been declined. */
+  /** `CardTries` as JSON: the declined attempts to pay by card. Null if no card has been declined. */
   cardTries: nullable(text),
   version: integer,
   expiresAtMs: bigint,

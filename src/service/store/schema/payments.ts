@@ -4,7 +4,9 @@ import { bigint, type Column, flag, integer, nullable, type RowOf, table, text }
 /** The parties' payments and transfers, including deposits. */
 export const payments = table({
   id: text,
-  /** Each kind except `payment` is a transfer in the API. `internal` moves money between the party's own wallets. */
+  /**
+   * All kinds except `payment` are called transfers in the API. `internal` moves money between the party's own wallets.
+   */
   kind: text as Column<'payment' | 'wire' | 'deposit' | 'withdrawal' | 'internal'>,
   /** The party that owns the wallet: the sender, or the recipient of a deposit. */
   partyId: text,
@@ -17,16 +19,16 @@ export const payments = table({
   description: nullable(text),
   /** JSON object. */
   tags: text,
-  /** Null while the recipient has no party; always null for wires and deposits. */
+  /** For a payment, null while the recipient has no party. Always null for the other kinds. */
   recipientPartyId: nullable(text),
   recipientAgentId: nullable(text),
   /** The email address or phone number of a recipient who had no party when the payment was sent. */
   claimant: nullable(text),
-  /** SHA-256 of the claim link's token, which is not stored. */
+  /** SHA-256 of the token in the claim link. The token itself is not stored. */
   claimTokenHash: nullable(text),
   /**
-   * JSON. For a wire, the destination, with the account number reduced to its last four digits. For an internal
-   * transfer, the receiving `walletId`.
+   * JSON. For a wire, the destination account, with only the last four digits of the account number. For an internal
+   * transfer, the `walletId` of the receiving wallet.
    */
   beneficiary: nullable(text),
   transactionId: nullable(text),
@@ -38,13 +40,13 @@ export const payments = table({
   heldCents: bigint,
   createdAtMs: bigint,
   updatedAtMs: bigint,
-  /** The bank account that the money comes from or goes to. */
+  /** The linked bank account that the money comes from or goes to. */
   externalAccountId: nullable(text),
   /** For a bank transfer, `standard`, `instant` or `wire`. For a payment, `card` if it was made by card. */
   method: nullable(text as Column<'standard' | 'instant' | 'wire' | 'card'>),
   /** The payment request that this payment fulfills. */
   paymentRequestId: nullable(text),
-  /** The time of the bank's next step; null if there is none. */
+  /** The time of the bank's next step; null if no step is planned. */
   bankDueAtMs: nullable(bigint),
   submittedAtMs: nullable(bigint),
   settledAtMs: nullable(bigint),

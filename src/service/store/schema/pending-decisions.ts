@@ -1,11 +1,11 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A tool call by a model that waits for a person's decision. All times are on the real clock. */
+/** A model's tool call that waits for a person's decision. All times are on the real clock. */
 export const pendingDecisions = table({
   id: text,
-  /** The party that owns the key or grant. The party's users decide. */
+  /** The party that owns the key or grant. Users of this party decide whether the call is carried out. */
   partyId: text,
-  /** The key or grant that made the call. */
+  /** The key or grant with which the call was made. */
   principalId: text,
   /** The call, encrypted with a root key and prefixed with the key's id. */
   call: text,
@@ -16,7 +16,7 @@ export const pendingDecisions = table({
   answer: nullable(text),
   decidedBy: nullable(text),
   createdAtMs: bigint,
-  /** The deadline for the decision. An approval replaces it with the time until which the approval is valid. */
+  /** The deadline for the decision. After an approval, the time until which the approval is valid. */
   expiresAtMs: bigint,
   $key: ['partyId', 'id'],
   $indexes: ['expiresAtMs', 'partyId status expiresAtMs', 'partyId principalId status'],

@@ -1,6 +1,6 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** A handle that a party gave up, without the `@`. No other party can take it until `untilMs`. */
+/** A handle that a party gave up. No other party can take the handle until `untilMs`. */
 export const releasedHandles = table({
   handle: text,
   partyId: text,

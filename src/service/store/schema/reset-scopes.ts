@@ -1,14 +1,16 @@
 import type { Tables } from './tables.ts'
 
 /**
- * The effect of a sandbox reset or restore on a table (docs/sandbox.md#reset-save-restore). The rows of a `world` table
- * belong to the world, so they are saved and restored. The rows of a `cleared` table are traces of requests to the
- * previous world, so they are deleted. The rows of a `kept` table belong to the service or to its users and their programs, so
- * they stay.
+ * The effect of a sandbox reset or restore on a table (docs/sandbox.md#reset-save-restore). A `world` table contains
+ * the world itself, so its rows are saved and restored. A `cleared` table records requests to the previous world, so
+ * its rows are deleted. A `kept` table belongs to the service, or to its users and their programs, so its rows stay.
  */
 type ResetScope = 'world' | 'cleared' | 'kept'
 
-/** A snapshot is JSON, which cannot contain bytes, so a table with bytes cannot be part of the world. */
+/**
+ * The scopes that a table may have. Snapshots are JSON, which cannot contain bytes, so a table that has a column of
+ * bytes cannot be a `world` table.
+ */
 type ScopeOf<Row> = Uint8Array extends Row[keyof Row] ? Exclude<ResetScope, 'world'> : ResetScope
 
 /** The scope of each table. If a new table has no entry here, the code does not compile. */
@@ -42,8 +44,8 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   releasedHandles: 'world',
   sandboxMessages: 'world',
   failedEffects: 'world',
-  // A restore fills `activityResources` before `activity`. On SQLite, a trigger on `activity` then finds these rows and
-  // does not insert them again.
+  // A restore fills `activityResources` before `activity`. On SQLite, the trigger on `activity` then finds the rows of
+  // `activityResources` and does not insert them again.
   activityResources: 'world',
   activity: 'world',
   events: 'world',
@@ -57,7 +59,8 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   runEntries: 'cleared',
   runMinutes: 'cleared',
 
-  // Sign-ins and their credentials stay. A grant whose agent is removed works again once the agent is restored.
+  // Sign-ins and their credentials stay. If a reset removes a grant's agent, the grant works again once a restore
+  // brings the agent back.
   oauthGrants: 'kept',
   oauthRecords: 'kept',
   trustedIssuers: 'kept',
@@ -75,7 +78,7 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   // Webhooks belong to the programs that receive them, just as MCP sessions belong to their hosts.
   webhooks: 'kept',
   webhookDeliveries: 'kept',
-  // These tables belong to the service. Resets and restores handle the clock and the faults separately.
+  // These tables belong to the service. In a reset or restore, other code changes the clock and the faults.
   schemas: 'kept',
   clock: 'kept',
   deployment: 'kept',

@@ -9,8 +9,8 @@ export const rootKeys = table({
   /** On the real clock. */
   createdAtMs: bigint,
   /**
-   * The secrets of a retired key that the service still needs (`lastingTexts`). They are encrypted with another root
-   * key and prefixed with its id. Null until the key is retired.
+   * The secrets of a retired key that the service still needs (`lastingTexts`). They are encrypted with a different
+   * root key and prefixed with the id of that key. Null until the key is retired.
    */
   lasting: nullable(text),
 })

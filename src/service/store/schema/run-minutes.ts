@@ -1,7 +1,8 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
 /**
- * The totals of a run for one minute in which the run has entries. The chart above the list of runs sums these totals.
+ * The totals of a run for one minute in which the run has entries. The chart above the console's list of runs shows
+ * sums of these totals.
  */
 export const runMinutes = table({
   partyId: text,

@@ -1,29 +1,32 @@
 import type { RunEntryKind, RunOutcome } from '../../rules/runs.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** The totals of a run: a party's calls with the same instance id, or all its calls without an instance id. */
+/**
+ * The totals of a run. A run consists of a party's calls with the same instance id, or of all the party's calls without
+ * an instance id.
+ */
 export const runs = table({
   partyId: text,
   /**
-   * `run_` and the start of a hash of the party and the instance id. The hash is safe in a URL, which is not true of
-   * every instance id.
+   * `run_` and the start of a hash of the party and the instance id. A hash is used because some instance ids are not
+   * safe in a URL.
    */
   id: text,
   /** Null if the run's calls had no instance id. */
   instanceId: nullable(text),
-  /** The agent that called last; null if only the party's users and API keys made calls. */
+  /** The last agent that made a call; null if only the party's users and API keys made calls. */
   agentId: nullable(text),
-  /** The self-reported name of the program that called last. */
+  /** The latest name that a calling program reported for itself; null if no program reported a name. */
   host: nullable(text),
   calls: bigint,
-  /** The number of calls that failed, or were refused or declined. */
+  /** The number of calls that failed, or were refused, declined or left unanswered. */
   refused: bigint,
   /**
-   * The money that the run's entries took from the party's available balance, including holds, minus the money that
-   * they returned to it.
+   * The amount that the run's entries spent from the available balances of the party's wallets, including holds, minus
+   * the amount that came back.
    */
   spentCents: bigint,
-  /** The entry id of the run's newest failed call; null if no call failed. */
+  /** The entry id of the newest call counted in `refused`; null if there is no such call. */
   problemId: nullable(text),
   /** The times of the first and the last entry, on the sandbox clock. */
   firstAtMs: bigint,
@@ -50,30 +53,33 @@ export type RunRow = RowOf<typeof runs>
  */
 export const runEntries = table({
   partyId: text,
-  /** `ent_` and a suffix. The ids from one process sort in the order in which it recorded the entries. */
+  /** `ent_` and a suffix. Ids made by the same process sort in the order in which the process recorded the entries. */
   id: text,
   runId: text,
   kind: text as Column<RunEntryKind>,
-  /** The operation, which has the same name as its tool. For an effect without a call, its posting's `reason`. */
+  /**
+   * The name of the operation, which is also the name of its tool. For a due effect, the `reason` of the effect's
+   * posting.
+   */
   operation: text,
   agentId: nullable(text),
   outcome: text as Column<RunOutcome>,
-  /** The response status; null if there was no response, or if the entry is not a call. */
+  /** The HTTP status of the response; null if there was no response, or if the entry is not a call. */
   status: nullable(integer),
   code: nullable(text),
   amountCents: nullable(bigint),
   /** The name or address of the merchant, payee or payer, masked; null if unknown. */
   counterparty: nullable(text),
-  /** The injected sandbox fault that hit the call. */
+  /** The injected sandbox fault that hit the call; null if none did. */
   fault: nullable(text),
   /** The duration in milliseconds of real time. */
   ms: nullable(integer),
   supportId: nullable(text),
-  /** The start of a hash of the call's Idempotency-Key. A repeated call and the original call have the same hash. */
+  /** The start of a hash of the call's Idempotency-Key. A repeated call has the same hash as the original call. */
   keyHash: nullable(text),
   /**
-   * For a tool call, `call_` and a hash. For API reads that were made to answer this tool call, `read_` and the same
-   * hash. Null for other entries.
+   * For a tool call, `call_` and a hash that identifies the call. For an API read made to answer a tool call, `read_`
+   * and the hash of that tool call. Null for other entries.
    */
   toolCall: nullable(text),
   /** `RunDetail` as JSON. */

@@ -1,7 +1,7 @@
 import type { messageKinds } from '../../../../tools/sandbox-messages.ts'
 import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
 
-/** Emails and text messages that production would send. The sandbox only stores them. */
+/** Emails and text messages that the service would send in production. The sandbox only stores them. */
 export const sandboxMessages = table({
   id: text,
   /** The party whose record the message is about. This party can read the message. */

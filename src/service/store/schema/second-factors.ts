@@ -1,8 +1,8 @@
 import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /**
- * A user's second factor and recent attempts. All times are on the real clock, because an authenticator app does not
- * know the sandbox clock, and because moving that clock must not allow more attempts.
+ * A user's second factor and recent attempts. All times are on the real clock: authenticator apps do not know the
+ * sandbox clock, and moving the sandbox clock must not allow more attempts.
  */
 export const secondFactors = table({
   userId: text,
@@ -12,7 +12,7 @@ export const secondFactors = table({
   lastStep: nullable(bigint),
   /** `<root key id>.<nonce>`, from which the secret in the user's app is derived; null if the user has not enrolled. */
   seed: nullable(text),
-  /** The seed of an enrollment whose first code has not been entered yet. */
+  /** The seed of an enrollment that the user has not yet confirmed with a first code; null if there is none. */
   pendingSeed: nullable(text),
   $key: ['userId'],
 })

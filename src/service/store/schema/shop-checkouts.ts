@@ -5,7 +5,7 @@ export const shopCheckouts = table({
   id: text,
   /** The buyer: the caller's party, or the customer that the caller acts for. */
   partyId: text,
-  /** The agent that buys; null if a user buys in a browser, or a program with an API key. */
+  /** The agent that buys; null if the buyer is a user in a browser, or a program with an API key. */
   agentId: nullable(text),
   instanceId: nullable(text),
   shopId: text,
@@ -14,7 +14,7 @@ export const shopCheckouts = table({
   totalCents: bigint,
   /** The note to the shop. Secrets in it are masked. */
   note: nullable(text),
-  /** The last decline of a card, as JSON; null if no card was declined. */
+  /** `ShopDecline` as JSON: why the last card was declined. Null if no card was declined. */
   decline: nullable(text),
   /** The order that the payment created; null if the checkout is open or expired. */
   orderId: nullable(text),

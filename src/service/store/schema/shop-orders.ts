@@ -11,9 +11,9 @@ export const shopOrders = table({
   checkoutId: text,
   cardTransactionId: text,
   status: text as Column<(typeof shopOrderStatuses)[number]>,
-  /** The items, the parcels and the shop's further charges, as JSON (`ShopOrderState`). */
+  /** `ShopOrderState` as JSON, such as the cart, the shipping progress and a planned refund. */
   state: text,
-  /** The time of the shop's next automatic step. */
+  /** The time of the shop's next automatic step; null if no step is planned. */
   nextEventAtMs: nullable(bigint),
   version: integer,
   createdAtMs: bigint,

@@ -4,9 +4,12 @@ import { bigint, integer, nullable, type RowOf, table, text } from './table.ts'
 export const snapshots = table({
   id: text,
   name: text,
-  /** The time that a restore sets on the sandbox clock; null for the initial world, whose start is in `world`. */
+  /**
+   * The time that a restore sets on the sandbox clock. Null for the initial world, because its start time is in the
+   * table `world`.
+   */
   clockMs: nullable(bigint),
-  /** The size of the snapshot's rows in characters. */
+  /** The total number of characters in the snapshot's rows. */
   characters: bigint,
   /** On the real clock. */
   savedAtMs: bigint,
@@ -15,7 +18,7 @@ export const snapshots = table({
 
 export type SnapshotRow = RowOf<typeof snapshots>
 
-/** The rows of a snapshot in parts. Each part is a JSON array of a few hundred rows from one table. */
+/** The content of a snapshot, in parts. Each part is a JSON array of at most `maxRowsPerPart` rows from one table. */
 export const snapshotRows = table({
   snapshotId: text,
   tableName: text,

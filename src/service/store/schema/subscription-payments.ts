@@ -1,6 +1,6 @@
 import { bigint, integer, type RowOf, table, text } from './table.ts'
 
-/** A charged payment of a subscription. The primary key ensures that no payment is charged twice. */
+/** A subscription's payment that has been charged. The primary key ensures that no payment is charged twice. */
 export const subscriptionPayments = table({
   subscriptionId: text,
   paymentNumber: integer,

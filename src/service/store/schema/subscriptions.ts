@@ -17,7 +17,7 @@ export const subscriptions = table({
   billing: text,
   currency: text as Column<'USD'>,
   version: integer,
-  /** The time of the next automatic event; null if there is none. */
+  /** The time of the next automatic event; null if no event is planned. */
   nextEventAtMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,

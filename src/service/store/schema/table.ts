@@ -1,10 +1,10 @@
 import { type Kysely, PostgresAdapter } from 'kysely'
 
-/** The declaration of a column. `Value` is the TypeScript type of its values. */
+/** The declaration of a column. `Value` is the TypeScript type of the column's values. */
 export interface Column<Value> {
   readonly type: 'text' | 'integer' | 'bigint' | 'bytes'
   readonly isNullable: boolean
-  /** Never set. It makes the type of a column depend on `Value`. */
+  /** Never set. This property only makes the type `Column<Value>` depend on `Value`. */
   readonly value?: Value
 }
 
@@ -19,22 +19,29 @@ export function nullable<Value>(column: Column<Value>): Column<Value | null> {
   return { ...column, isNullable: true }
 }
 
-/** The constraints and indexes of a table. In `$indexes` and `$uniqueIndexes`, spaces separate an index's columns. */
+/**
+ * The constraints and indexes of a table. Each string in `$indexes` and `$uniqueIndexes` lists the columns of one
+ * index, separated by spaces.
+ */
 interface Constraints {
   /** The columns of the primary key; `id` by default. */
   readonly $key?: readonly string[]
   /**
-   * The column before `$key` in PostgreSQL's primary key, usually `partyId`. It keeps a party's entries together in the
-   * index. SQLite's primary key is `$key` alone.
+   * A column, usually `partyId`, that comes before `$key` in the primary key on PostgreSQL. It keeps the entries of a
+   * party together in the index. On SQLite, the primary key is `$key` alone.
    */
   readonly $tenant?: string
   /** Check constraints by name. The error message of a violation contains the name. */
   readonly $checks?: Readonly<Record<string, string>>
   readonly $indexes?: readonly string[]
   readonly $uniqueIndexes?: readonly string[]
-  /** Indexes by name, each with the SQL after `on <table>`, such as a list of columns and a `where` clause. */
+  /**
+   * Indexes by name. Each value is the SQL that follows `on <table>`, such as a list of columns and a `where` clause.
+   */
   readonly $namedIndexes?: Readonly<Record<string, string>>
-  /** Makes SQLite store the rows inside the primary key's index (`without rowid`). It suits tables with short rows. */
+  /**
+   * Makes SQLite store the rows inside the primary key's index (`without rowid`). Use this for tables with short rows.
+   */
   readonly $keyOnly?: true
 }
 

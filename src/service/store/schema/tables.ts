@@ -140,8 +140,8 @@ export const tables = {
 export type Tables = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }
 
 /**
- * The columns that contain cryptographic keys, each with the column that identifies the key's row. If PAYMENTS_SECRET
- * is set, the keys are stored encrypted.
+ * The columns that contain cryptographic keys (`key`), each with the column that identifies the row (`name`). If
+ * PAYMENTS_SECRET is set, these keys are stored encrypted.
  */
 export const keysAtRest = [
   { table: 'rootKeys', name: 'id', key: 'secret' },

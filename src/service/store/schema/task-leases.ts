@@ -1,6 +1,9 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** A task that only one process at a time may perform: the process `holder`, until `untilMs` on the real clock. */
+/**
+ * The lease of a task that only one process at a time may perform. Until `untilMs` on the real clock, only the process
+ * `holder` may perform the task.
+ */
 export const leases = table({
   name: text,
   holder: text,

@@ -4,7 +4,10 @@ import { bigint, type Column, flag, nullable, type RowOf, table, text } from './
 export const transactions = table({
   id: text,
   transactionType: text as Column<'payment' | 'transfer'>,
-  /** The payment, wire or deposit that moved the money; for a subscription's charge, its `chargeKey`. */
+  /**
+   * The id of the payment, wire, deposit or withdrawal that moved the money. For a charge of a subscription, the
+   * charge's `chargeKey`.
+   */
   paymentId: text,
   /** Null if the payer is outside the service. */
   sourcePartyId: nullable(text),
@@ -16,11 +19,13 @@ export const transactions = table({
   delegated: flag,
   amountCents: bigint,
   createdAtMs: bigint,
-  /** For a charge, its subscription. The payer of a charge is outside the service. */
+  /**
+   * The subscription, if the transaction is a charge of a subscription. The payer of a charge is outside the service.
+   */
   subscriptionId: nullable(text),
   /** The party that the row belongs to: the payer, or the recipient if the payer is outside the service. */
   partyId: text,
-  /** When a bank took the money back or returned it; null if neither has happened. */
+  /** When a bank took back or returned the money; null if neither has happened. */
   returnedAtMs: nullable(bigint),
   $tenant: 'partyId',
   $indexes: ['id'],

@@ -4,7 +4,7 @@ import { bigint, nullable, type RowOf, table, text } from './table.ts'
 export const trustedIssuers = table({
   id: text,
   partyId: text,
-  /** The name of the application that may present the provider's assertions. */
+  /** The name of the application that presents the provider's assertions. */
   name: text,
   issuer: text,
   jwksUri: text,

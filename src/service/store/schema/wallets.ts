@@ -10,7 +10,10 @@ export const wallets = table({
   tags: text,
   currency: text as Column<'USD'>,
   isDefault: flag,
-  /** Increases with each change. A change fails if the version is no longer the one that was read. */
+  /**
+   * Increases with each change except a change of balances. A change fails if the version has changed since the row was
+   * read.
+   */
   version: integer,
   /** The money that can be spent now. */
   availableCents: bigint,

@@ -1,10 +1,7 @@
 import type { webhookStatuses } from '../../../../tools/webhooks.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/**
- * URLs that receive a party's events (docs/webhooks.md). Times of deliveries follow the real clock, not the
- * sandbox clock.
- */
+/** URLs that receive a party's events (docs/webhooks.md). Delivery times are on the real clock. */
 export const webhooks = table({
   id: text,
   partyId: text,
@@ -16,18 +13,18 @@ export const webhooks = table({
   /** JSON object of strings. */
   tags: text,
   /**
-   * The number of the webhook's secret. The secret is not stored, because it is derived from this number and the root
-   * key with the id `secretKeyId`.
+   * The number of the webhook's secret. The secret itself is not stored, because it is derived from this number with
+   * the root key `secretKeyId`.
    */
   secretNumber: integer,
   secretKeyId: integer,
-  /** The id of the root key from which the previous secret is derived. */
+  /** The id of the root key from which the previous secret is derived; null if there is no previous secret. */
   previousKeyId: nullable(integer),
-  /** Until this time by the real clock, deliveries are also signed with the previous secret. */
+  /** The time, by the real clock, until which deliveries are also signed with the previous secret. */
   previousSecretUntilMs: nullable(bigint),
   /** The sequence number of the party's last event that was processed for this webhook. */
   toldUpTo: bigint,
-  /** The time since which no delivery has succeeded, by the real clock; null if the last delivery succeeded. */
+  /** The time, by the real clock, since which all deliveries have failed; null if the last delivery succeeded. */
   failingSinceMs: nullable(bigint),
   /** The time of the next delivery, by the real clock; null if no delivery is planned. */
   nextDueAtMs: nullable(bigint),

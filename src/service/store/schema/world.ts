@@ -3,15 +3,18 @@ import { bigint, type Column, flag, integer, nullable, type RowOf, table, text }
 /** One row about the world that the sandbox was filled with. A reset restores that world (docs/sandbox.md#worlds). */
 export const world = table({
   id: integer as Column<1>,
-  /** The world's name and a hash of its file; null if unknown. Startup compares it to detect a different world. */
+  /**
+   * The world's digest (`digestOfSeeding`); null if an early version filled the sandbox. Startup compares this digest
+   * with the digest of the requested world, to notice if the two worlds differ.
+   */
   digest: nullable(text),
   /** The party whose credentials manage the sandbox. */
   firstPartyId: text,
-  /** Set while an agent is rehearsed in this world. During that time, the agent may not manage the sandbox. */
+  /** Whether the world is for a rehearsal of an agent. In such a world, agents may not manage the sandbox. */
   isRehearsal: flag,
-  /** The time that the sandbox clock shows when the world begins; null if it shows real time. */
+  /** The time on the sandbox clock at which the world begins; null if the world begins at the current real time. */
   startsAtMs: nullable(bigint),
-  /** The open shops, as JSON; null for the built-in shops. */
+  /** The shops that are open in the world, as JSON; null if all built-in shops are open. */
   shops: nullable(text),
   $checks: { one_row: '"id" = 1' },
 })
