@@ -13,15 +13,15 @@ import { saveInitialWorld } from './store/snapshots.ts'
 import { findWorld } from './store/world.ts'
 import { displayPrefix, wholeCredential } from './tokens/secrets.ts'
 
-/** Secrets for the seeded keys, given at startup. */
+/** The secrets that startup was given for the seeded keys: the first party's first API key, and the first agent key. */
 export interface SeedSecrets {
   apiKey: string | undefined
   agentKey: string | undefined
 }
 
 /**
- * The complete credentials of the seeded keys. A credential is null if its secret is unknown because an earlier start
- * set it, or if the key no longer works or does not exist.
+ * The complete credentials of the seeded keys. A credential is null if its secret was set by an earlier start and is
+ * unknown now, or if the key no longer works or does not exist.
  */
 export interface SeededCredentials {
   apiKey: string | null
@@ -30,7 +30,7 @@ export interface SeededCredentials {
   isFirst: boolean
   /** Whether there is no party yet, as in a new production store. */
   isEmpty: boolean
-  /** Whether the store has seeded keys, whose secrets startup may set. */
+  /** Whether the store has seeded keys. Startup can set the secrets of these keys. */
   hasKeys: boolean
 }
 
@@ -45,7 +45,7 @@ export interface Seeding {
 /** The input for filling a store, with passwords that were hashed before the transaction. */
 type FillInput = Omit<Seeding, 'store'> & { passwords: PasswordHashes }
 
-/** The error for a database that holds a different world from the one given at startup. */
+/** The error if the database holds a different world than the one given at startup. */
 export class AnotherWorldError extends Error {
   readonly held: string
   readonly requested: string
@@ -63,8 +63,8 @@ type Kind = 'api_key' | 'agent_key'
 type SeededKeys = { [K in Kind]: (CredentialRow & { kind: K }) | undefined }
 
 /**
- * Fills an empty store with the world and sets the secrets of its keys.
- * @throws AnotherWorldError if the store has another world; InvalidWorldError if the world is impossible.
+ * Fills an empty store with the world and sets the secrets of the seeded keys.
+ * @throws AnotherWorldError if the store has a different world; InvalidWorldError if the world is impossible.
  */
 export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<SeededCredentials> {
   const { store, system, environment, world } = seeding
@@ -94,9 +94,9 @@ export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<Seed
 }
 
 /**
- * Returns the default secrets of a sandbox's seeded keys, derived from each root key, newest first. Every start may
- * show them again, because anyone with access to the database has access to the sandbox anyway. In production, the
- * secrets are random and shown only once.
+ * Returns the default secrets of a sandbox's seeded keys: one secret for each root key, the newest key's first. Every
+ * start may show these secrets again, because anyone with access to the database has access to the sandbox anyway. In
+ * production, the secrets are random and shown only once.
  */
 async function derivedSecrets(tx: Transaction): Promise<Record<Kind, string[]>> {
   const { signatures } = await rootKeys(tx)
@@ -108,7 +108,7 @@ function randomSecrets(system: System): Record<Kind, string[]> {
   return { api_key: [newSecret(system)], agent_key: [newSecret(system)] }
 }
 
-/** Returns the id of the seeded agent's key, seeding the store first if it is empty. @throws as `seed` does. */
+/** Returns the id of the seeded agent's key. Seeds the store first if it is empty. @throws the errors of `seed`. */
 export async function seededAgentKeyId(seeding: Seeding): Promise<string> {
   const passwords = await passwordsAhead(seeding)
   const { agent_key } = await seeding.store.transaction((tx) => seededKeys(tx, { ...seeding, passwords }))
@@ -125,8 +125,8 @@ async function passwordsAhead({ store, system, world }: Seeding): Promise<Passwo
 const isUnset = (key: CredentialRow | undefined) => key?.secretHash.startsWith(unsetHashPrefix) === true
 
 /**
- * Sets the fixed secret, or the first default secret if the key never had a secret. Otherwise the key keeps its secret.
- * Returns the complete credential; null if it is unknown or does not work.
+ * Sets a key's secret to the fixed secret. Without a fixed secret, a key that never had a secret gets the first default
+ * secret, and any other key keeps its secret. Returns the complete credential; null if it is unknown or does not work.
  */
 async function setSecret(
   tx: Transaction,
@@ -150,7 +150,8 @@ async function setSecret(
 
 /**
  * Returns the seeded keys, filling an empty store first.
- * @param hasSecrets Whether startup was given a key's secret. An empty production store then gets a party for the key.
+ * @param hasSecrets Whether startup was given a secret for a key. In that case, an empty production store gets a party
+ * that has the key.
  */
 async function seededKeys(tx: Transaction, seeding: FillInput, hasSecrets = false): Promise<SeededKeys> {
   let rows = await seededCredentials(tx)
@@ -169,7 +170,9 @@ async function seededKeys(tx: Transaction, seeding: FillInput, hasSecrets = fals
   return keys
 }
 
-/** Fills an empty store; but a production store without a given world or secret stays empty until it is initialized. */
+/**
+ * Fills an empty store. Without a given world or secret, a production store stays empty until `createOwner` fills it.
+ */
 async function fillEmpty(tx: Transaction, seeding: FillInput, hasSecrets: boolean): Promise<void> {
   if (seeding.environment === 'sandbox' || seeding.world !== undefined) return fill(tx, seeding)
   if (!hasSecrets) return
@@ -177,7 +180,7 @@ async function fillEmpty(tx: Transaction, seeding: FillInput, hasSecrets: boolea
   await fill(tx, seeding, () => productionWorld('keys'))
 }
 
-/** Creates a production store's first party and its owner, without money. Returns false if there already is a party. */
+/** Creates a production store's first party, without money, and the party's owner. Returns false if a party exists. */
 export async function createOwner(
   { store, ...seeding }: Omit<Seeding, 'world'>,
   owner: { email: string; name: string },
@@ -191,13 +194,16 @@ export async function createOwner(
   })
 }
 
-/** Requires that the store holds the given world. @throws AnotherWorldError if it holds another world */
+/** Requires that the store holds the given world. @throws AnotherWorldError if it holds a different world */
 function requireSame(held: string | null, world: World | undefined): void {
   const other = compareWorlds(held, world)
   if (other !== undefined) throw new AnotherWorldError(other.held, other.requested)
 }
 
-/** Fills a store, and saves the filled state for resets. Imports the code only here, as most starts do not need it. */
+/**
+ * Fills a store, and saves the filled state for resets. Most starts fill no store, so the code for filling is imported
+ * only here.
+ */
 async function fill(
   tx: Transaction,
   { system, environment, world, passwords }: FillInput,

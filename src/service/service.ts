@@ -55,24 +55,24 @@ export interface ServiceOptions {
   system: System
   /** The environment, which every credential's prefix shows (docs/service.md#credential-modes). */
   environment: Environment
-  /** Requests per minute per credential. */
+  /** The maximum number of requests per minute for each credential. */
   rateLimit: number
   /** The logger, such as a pino logger. */
   log: Logger
   /** Returns the public URL of the service's pages, without a trailing slash. */
   publicUrl?: () => string
-  /** Fetches the metadata documents of applications that sign in. */
+  /** Fetches applications' metadata documents and identity providers' keys. */
   publicFetch?: typeof globalThis.fetch
   /** Sends webhook deliveries. */
   send?: Send
   clientMetadata?: Config['clientMetadata']
-  /** Called for each request once it is answered. */
+  /** Called for each request once the request is answered. */
   observe?: Observe | undefined
   /** Details of this deployment for the page at `/` and the discovery documents. */
   about?: About
   /** The world that fills an empty store; by default, the package's own. */
   world?: World | undefined
-  /** Renders a recorded call's result as a model saw it; by default, the console does not show results. */
+  /** Renders a recorded call's result as the model saw it. Without this function, the console shows no results. */
   toolResultOf?: ToolResultOf | undefined
   /** Whether the events of runs are recorded for the console; true by default. */
   keepsRuns?: boolean
@@ -83,20 +83,18 @@ export interface Service {
   /** Every method and path that the service serves, with `:name` for parameters. */
   readonly routes: readonly { method: string; path: string }[]
   /**
-   * Resolves to a response, even if the request fails. Rejects only if a sandbox fault cuts the connection.
+   * Answers a request, whether or not it succeeds. Rejects only if a sandbox fault cuts the connection.
    * @param request A request to any host; only its path and query matter.
-   * @param caller The sender of a request over a network. Requests within this process have no sender.
+   * @param caller The sender of a request that came over a network. Requests within this process have no sender.
    */
   fetch(request: Request, caller?: Caller | typeof counted): Promise<Response>
-  /**
-   * Returns a transport for a client in this process. It calls operations as `fetch` does, but builds no HTTP requests.
-   */
+  /** Returns a transport for a client in this process. Unlike `fetch`, the transport builds no HTTP requests. */
   carry(caller?: typeof counted): ApiTransport
-  /** Counts a request that does not use `fetch`, such as an MCP request, against its key's rate limit. */
+  /** Counts a request that does not use `fetch`, such as an MCP request, against the rate limit of the key. */
   limit(keyId: string): Promise<RateLimit>
   /**
-   * Fills an empty database with the world, and sets the secrets of the world's first API key and agent key.
-   * @param secrets The secrets to set. If one is undefined, its key gets a generated secret unless it already has one.
+   * Fills an empty database with the world, and sets the secrets of the seeded keys (`SeedSecrets`).
+   * @param secrets The secrets to set. If a key has no secret and is given none, a secret is generated for it.
    * @returns The complete credentials, if they are known.
    * @throws {AnotherWorldError} If the database holds a different world.
    * @throws {InvalidWorldError} If the world is impossible.
@@ -107,28 +105,28 @@ export interface Service {
   /** Creates the seeded agent's credential for use in this process only. Seeds the store first if it is empty. */
   localAgentKey(): Promise<string>
   /**
-   * Sets the owner's password to `fixedPassword`. If it is omitted, generates one if the owner has none and a
-   * person will see it (`isSeen`). The returned password is null if it was neither given nor generated.
+   * Sets the owner's password to `fixedPassword`. Without `fixedPassword`, generates a password if the owner has none
+   * and a person will see the new one (`isSeen`). The returned password is null if it was neither given nor generated.
    */
   seedPassword(
     fixedPassword: string | undefined,
     isSeen?: boolean,
   ): Promise<{ email: string | null; password: string | null }>
   /**
-   * Creates a one-time link that signs in the first owner and leads to `next`. Signing in with it counts as proof of
-   * identity. Returns undefined if there is no owner. The link is a secret: show it to a person at a terminal or in a
-   * browser, and never write it to a pipe or log.
+   * Creates a one-time link that signs in the first owner and leads to `next`. A sign-in with the link counts as proof
+   * of identity. Returns undefined if there is no owner. The link is a secret: show it to a person at a terminal or in
+   * a browser, and never write it to a pipe or log.
    */
   signInLink(next: string): Promise<string | undefined>
   /** The sandbox's deliberate faults (docs/sandbox.md#faults). */
   readonly faults: {
     /**
-     * Returns the fault for a request to the MCP endpoint; undefined if there is none. Matching rules count the
-     * request, and the activity records the fault. Only rules with a path apply.
-     * @throws Failure 400 for a malformed X-Sandbox-Fault header; 403 if the caller may not send it.
+     * Returns the fault for a request to the MCP endpoint; undefined if there is none. Each rule that matches counts
+     * the request, and the activity log records the fault. Only rules with a path apply.
+     * @throws Failure 400 for a malformed X-Sandbox-Fault header; 403 if the caller may not send this header.
      */
     plan(request: McpRequest): Promise<Fault | undefined>
-    /** Replaces the rules that were loaded from a file before. @throws FaultRuleError for an unusable rule. */
+    /** Replaces the rules that were loaded from a file earlier. @throws FaultRuleError for an unusable rule. */
     load(rules: readonly FaultRule[]): Promise<void>
   }
   readonly upkeep: Upkeep
@@ -143,21 +141,21 @@ export interface Service {
   readonly waits: Pick<WaitingRequests, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
   /** Creates a new root key and a new signing key. Everything issued with older keys stays valid. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
-  /** Creates new keys and deletes the older root keys. The secrets derived from those keys are stored first. */
+  /** Creates new keys and deletes the older root keys. Secrets derived from the deleted keys are stored first. */
   retireKeys(): Promise<Retired & { signingKey: string }>
   /**
-   * Returns the secret for a purpose. It is the same in every process on this database, and does not change when keys
-   * are added or retired.
+   * Returns the secret for a purpose. The secret is the same in every process on this database, and does not change
+   * when keys are added or retired.
    */
   derivedSecret(purpose: 'sentCalls' | 'mcpQuestions'): Promise<string>
   /**
-   * Returns the secrets for a purpose, newest first. One is derived from each root key, so that data sealed with an
-   * older secret still opens.
+   * Returns the secrets for a purpose, one for each root key, newest first. Data that was sealed with an older secret
+   * can therefore still be opened.
    */
   derivedSecrets(purpose: 'mcpRequestState'): Promise<string[]>
   /** Returns the actor that a credential identifies; undefined if the credential is invalid. */
   identify(credential: string): Promise<Actor | undefined>
-  /** Performs an operation in a user's name, as the pages do for a signed-in user. */
+  /** Performs an operation on behalf of a user, as the pages do for a signed-in user. */
   actAs(
     user: Pick<UserRow, 'id' | 'partyId'>,
     key: OperationKey,
@@ -178,10 +176,10 @@ const aboutItself: About = {
 }
 
 /**
- * Creates the payments service on an open database. It does not listen on a port. Until `upkeep` is started, it applies
- * due effects only when a request arrives. Close the store after the last request.
+ * Creates the payments service on an open database. The service does not listen on a port. Until `upkeep` is started,
+ * the service applies due effects only when a request arrives. Close the store after the last request.
  * @throws {Error} If Node.js is too old.
- * @example The sandbox behind any HTTP server:
+ * @example A sandbox without an HTTP server:
  * ```ts
  * import { createService, openStore, realSystem as system } from 'payments-mcp/service'
  *
@@ -277,7 +275,7 @@ export function createService({
   }
 }
 
-/** Creates a credential for the seeded agent. No other process accepts it. */
+/** Creates a credential for the seeded agent. Only this process accepts the credential. */
 async function localAgentKey(seeding: Seeding, local: Map<string, string>): Promise<string> {
   const keyId = await seededAgentKeyId(seeding)
   const credential = `${credentialPrefix('agent_key', seeding.environment)}${newSecret(seeding.system)}`
@@ -285,7 +283,7 @@ async function localAgentKey(seeding: Seeding, local: Map<string, string>): Prom
   return credential
 }
 
-/** Returns the actor of a credential; undefined if it is invalid. */
+/** Returns the actor that a credential identifies; undefined if the credential is invalid. */
 async function findActor(
   admission: Parameters<typeof authenticateEarly>[0],
   credential: string,

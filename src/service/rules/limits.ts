@@ -1,13 +1,16 @@
 import type { PaymentStatus } from './payments.ts'
 
-/** The most that can be spent without approval, in cents. Null or absent means no limit. Days and months are in UTC. */
+/**
+ * The maximum amounts that can be spent without approval, in cents. Null or absent means no limit. Days and months are
+ * in UTC.
+ */
 export interface Limits {
   perTransaction?: number | null | undefined
   perDay?: number | null | undefined
   perMonth?: number | null | undefined
 }
 
-/** The owner of a set of limits: an agent, a customer's grant to an agent, or the account whose wallets are used. */
+/** The owner of a set of limits: an agent, a customer's grant to an agent, or the paying party (`account`). */
 export type LimitOwner = 'agent' | 'grant' | 'account'
 
 interface Spending {
@@ -15,13 +18,14 @@ interface Spending {
   agentId: string | null
   /** The party that the agent belongs to. */
   agentPartyId: string | undefined
-  /** The party whose wallets the money leaves. */
+  /** The party whose money is spent. */
   partyId: string
 }
 
 /**
- * Returns the owners of the limits that apply. An agent's own limits apply only to its own party's money. If it spends
- * a customer's money, the limits of the customer's grant apply instead (docs/service.md#spending-limits).
+ * Returns the owners of the limits that apply to some spending. The agent's own limits apply only when it spends its
+ * own party's money. When it spends a customer's money, the limits of the customer's grant apply instead
+ * (docs/service.md#spending-limits).
  */
 export function limitsOf({ agentId, agentPartyId, partyId }: Spending): readonly LimitOwner[] {
   if (agentId === null) return ['account']
@@ -37,9 +41,10 @@ interface PaymentFacts {
 }
 
 /**
- * Returns how much a payment counts toward the limits, in cents. A payment counts nothing if its money stays with the
- * party, if it failed or was undone, or while it is in review. Deposits from a linked bank account count like payments.
- * Money that the sandbox adds to a wallet does not count, because it comes from no account.
+ * Returns how much a payment counts toward the limits, in cents. The result is 0 if the payment is in review, failed,
+ * was denied or undone, or only moved money between wallets of the party. Deposits from a linked bank account and
+ * withdrawals to it count like payments. Money that the sandbox adds to a wallet does not count, because it comes from
+ * no bank account.
  */
 export function paymentSpendingCents({ kind, status, method, amountCents, externalAccountId }: PaymentFacts): number {
   const isSpending = outgoingKinds.has(kind) || externalAccountId !== null
@@ -57,20 +62,20 @@ const uncountedStatuses: ReadonlySet<PaymentStatus> = new Set([
 ])
 
 /**
- * Returns how much a card transaction counts toward the limits, in cents: the held and captured amounts of a purchase,
- * and nothing for a refund.
+ * Returns how much a card transaction counts toward the limits, in cents. For a purchase, this is the sum of the held
+ * and captured amounts; for a refund, it is 0.
  */
 export function purchaseSpendingCents(purchase: { kind: string; heldCents: number; capturedCents: number }): number {
   return purchase.kind === 'purchase' ? purchase.heldCents + purchase.capturedCents : 0
 }
 
-/** The amounts already spent on the same UTC day and in the same UTC month, in cents. */
+/** The amounts that were already spent on the UTC day and in the UTC month of a new payment, in cents. */
 export interface Spent {
   dayCents: number
   monthCents: number
 }
 
-/** An exceeded limit: its amount, and the actual amount that exceeds it (docs/service.md#approval). */
+/** An exceeded limit: the amount of the limit, and the total that would exceed it (docs/service.md#approval). */
 export interface LimitReason {
   type: 'limitExceeded'
   limitType: 'perTransactionAmount' | 'dailyAmount' | 'monthlyAmount'
@@ -86,7 +91,7 @@ export const limitWords = {
   monthlyAmount: 'per month (UTC)',
 } as const satisfies Record<LimitReason['limitType'], string>
 
-/** Returns every limit that the amount exceeds. An amount that equals the limit is allowed. */
+/** Returns every limit that spending the amount would exceed. Reaching a limit exactly is allowed. */
 export function limitsHit(limits: Limits, amountCents: number, spent: Spent): LimitReason[] {
   const windows = [
     ['perTransactionAmount', limits.perTransaction, amountCents],
@@ -100,14 +105,14 @@ export function limitsHit(limits: Limits, amountCents: number, spent: Spent): Li
   )
 }
 
-/** Returns the limits as the JSON that the database stores; null if there are none. */
+/** Returns the limits as the JSON that the database stores; null if no limit is set. */
 export function limitsColumn(limits: Limits | null | undefined): string | null {
   const { perTransaction = null, perDay = null, perMonth = null } = limits ?? {}
   if (perTransaction === null && perDay === null && perMonth === null) return null
   return JSON.stringify({ perTransaction, perDay, perMonth })
 }
 
-/** Returns whether the new limits allow anything that the previous limits did not. */
+/** Returns whether the new limits allow any spending that the previous limits did not allow. */
 export function isWider(after: Limits | null, before: Limits | null): boolean {
   const height = (limits: Limits | null, window: keyof Limits) => limits?.[window] ?? Number.POSITIVE_INFINITY
   return (['perTransaction', 'perDay', 'perMonth'] as const).some(

@@ -3,9 +3,9 @@ import { money } from '../../core/money.ts'
 
 export type MessageKind = (typeof messageKinds)[number]
 
-/** The facts in a message. Each kind of message uses only some of them. */
+/** The facts that a message can state. Each kind of message uses only some of them. */
 export interface MessageFacts {
-  /** The name of the party that sends, requests or invites. */
+  /** The name of the party that pays, requests money or invites; for a canceled subscription, the merchant's name. */
   from: string
   amountCents?: number
   agent?: string
@@ -55,7 +55,7 @@ interface MessageParts {
   role: string
 }
 
-/** Returns the subject and text of a message, with the given names unchanged. */
+/** Returns the subject and text of a message. Uses the given names unchanged. */
 export function messageWords(kind: MessageKind, { from, amountCents = 0, agent = '', role = '' }: MessageFacts): Words {
   return wordsOf[kind]({
     from,

@@ -2,14 +2,14 @@
  * The proof of identity that a route requires before it acts for a person.
  * - `nothing`: no proof, because the route does not act for a particular person.
  * - `secret`: a secret identifies the person, for example a token in the URL or a card number in the form.
- * - `session`: somebody is signed in, even if only with one click.
+ * - `session`: the person is signed in. A sign-in with one click is enough.
  * - `proven`: the person signed in with a password or a one-time link, or used a second factor in this session.
  */
 export type Level = 'nothing' | 'secret' | 'session' | 'proven'
 
 /**
- * The levels that the answers of a form require: `answers` maps some values of the form field `field` to their levels,
- * and `otherwise` is the level of all other values.
+ * The level that each answer in a form requires. `field` is the form field with the answer. `answers` maps some values
+ * of this field to their levels, and `otherwise` is the level of all other values.
  */
 export interface LevelsByAnswer {
   field: string
@@ -17,15 +17,16 @@ export interface LevelsByAnswer {
   otherwise: Level
 }
 
-/** Returns the levels of a decision form in which every answer except `no` requires the level `proven`. */
+/** Returns the levels of a decision form in which the answer `no` requires `session`, and all others `proven`. */
 const unlessNo = <No extends string>(no: No) =>
   ({ field: 'decision', answers: { [no]: 'session' }, otherwise: 'proven' }) as const
 
 /**
- * The level that each route for people requires (docs/service.md#proof-of-identity). Approvals, consents, enrolments,
- * payments and pages that show a card or a secret require proof, because an agent on the same machine can sign in with
- * one click. Saying no never requires proof. A route can be mounted only by its key in this table, so every route has
- * a level.
+ * The level that each route for people requires (docs/service.md#proof-of-identity). Actions such as approving,
+ * consenting, paying from a wallet and setting up an authenticator app require `proven`, and so do pages that show a
+ * card or a secret. For these, `session` is not enough, because an agent on the same machine can sign in with one
+ * click. Saying no never requires `proven`. A route can be mounted only by its key in this table, so every route has a
+ * level.
  */
 export const pageNeeds = {
   'GET /': 'nothing',
@@ -42,14 +43,15 @@ export const pageNeeds = {
   'GET /checkout/manage/:manageToken': 'secret',
   'GET /checkout/:subscriptionId/:pageToken': 'secret',
   'GET /checkout/:subscriptionId': 'nothing',
-  // A recipient without an account has only the link. If the recipient has an account, its user must also sign in.
+  // A recipient without an account has only the link. If the recipient's account is self-managed, one of its users must
+  // also sign in.
   'GET /connect/:token': 'secret',
   'POST /connect/:token': 'secret',
   'GET /connect/links/:token': 'secret',
   'POST /connect/links/:token': 'secret',
   'GET /claim/:token': 'secret',
   'POST /claim/:token': 'secret',
-  // No agent gets this link, because only users and API keys can invite members.
+  // No agent gets the link to join a party, because only users and API keys can invite members.
   'GET /join/:token': 'secret',
   'POST /join/:token': 'secret',
   'GET /request/:token': 'secret',
@@ -62,7 +64,7 @@ export const pageNeeds = {
   'POST /shops/checkouts/:token': 'secret',
   'GET /shops/orders/:token': 'secret',
   'POST /shops/orders/:token': 'secret',
-  // The person gives the proof on this page: the code from the authenticator app. Only the user gets its URL.
+  // Users prove their identity on this page, with a code from the authenticator app. Other users cannot open the page.
   'GET /verify/:challenge': 'session',
   'POST /verify/:challenge': 'session',
   'GET /second-factor': 'proven',
@@ -79,7 +81,8 @@ export const pageNeeds = {
   'GET /connections': 'session',
   // The form can only remove permissions.
   'POST /connections/:grantId': 'session',
-  // An application that is registered here can act as an agent without a person, and the page shows its secret.
+  // An application that is registered here can act as an agent without a person. The page shows the application's
+  // secret.
   'GET /connections/new/application': 'proven',
   'POST /connections/new/application': 'proven',
   'GET /connections/new/identity-provider': 'proven',
@@ -95,7 +98,7 @@ export const pageNeeds = {
   'GET /console/money': 'session',
   'GET /console/money/wallets/:walletId': 'session',
   'GET /console/sandbox': 'session',
-  // In a world with `rehearsal: true`, the buttons require proof (mayManage).
+  // In a world with `rehearsal: true`, the buttons require the level `proven` (mayManage).
   'POST /console/sandbox/:action': 'session',
   'GET /console/stream': 'session',
   'GET /console/*': 'session',

@@ -6,7 +6,7 @@ import { next, type Transitions } from './transitions.ts'
 export type PartyStatus = (typeof partyStatuses)[number]
 export type ComplianceStatus = z.output<typeof ComplianceCase>['attributes']['status']
 
-/** A party's profile, without the fields by which parties are found, such as the email address. */
+/** A party's profile, without the fields that are used to find parties, such as the email address. */
 export interface PartyProfile {
   legalName?: string
   firstName?: string
@@ -29,7 +29,7 @@ export function nameOf(profile: PartyProfile, address: { email: string | null; h
   return legalName ?? (person || (address.email ?? (address.handle === null ? 'Without a name' : `@${address.handle}`)))
 }
 
-/** The transitions of a compliance case (docs/service.md#compliance). A new case can have any status. */
+/** The transitions of a compliance case (docs/service.md#compliance). `none` means that the party has no case yet. */
 export const complianceTransitions = {
   none: {
     preparingSubmission: 'preparingSubmission',
@@ -45,7 +45,7 @@ export const complianceTransitions = {
   rejected: { submitted: 'submitted', actionRequired: 'actionRequired', approved: 'approved' },
 } as const satisfies Transitions<'none' | ComplianceStatus, ComplianceStatus>
 
-/** Refuses a decision that the status of the case rules out. @throws 409 `conflict` with the possible decisions. */
+/** Refuses a decision that the case's status does not allow. @throws 409 `conflict` with the possible decisions. */
 export function requireDecidable(before: ComplianceStatus, decision: ComplianceStatus): void {
   const possible: Readonly<Partial<Record<ComplianceStatus, ComplianceStatus>>> = complianceTransitions[before]
   if (next<'none' | ComplianceStatus, ComplianceStatus>(complianceTransitions, before, decision) !== undefined) return
@@ -54,7 +54,10 @@ export function requireDecidable(before: ComplianceStatus, decision: ComplianceS
   })
 }
 
-/** Returns the status of a party after a decision. A suspended party stays suspended until its case is approved. */
+/**
+ * Returns the status of a party after a compliance decision, and whether issued cards are enabled for this party. A
+ * suspended party stays suspended until its case is approved.
+ */
 export function partyAfter(
   before: PartyStatus,
   decision: ComplianceStatus,

@@ -6,8 +6,8 @@ import { next, type Transitions } from './transitions.ts'
 export type PaymentRequestStatus = (typeof paymentRequestStatuses)[number]
 
 /**
- * The events of a payment request. `begin` means that its payment is now in review or at a bank. `reopen` means that
- * the payment ended before any money moved.
+ * The events of a payment request. `begin` means that the payment of the request is now in review or at a bank.
+ * `reopen` means that this payment ended before any money moved.
  */
 export type PaymentRequestEvent = 'begin' | 'pay' | 'fail' | 'return' | 'reopen' | 'decline' | 'cancel' | 'expire'
 
@@ -26,13 +26,15 @@ export const paymentRequestTransitions = {
   EXPIRED: {},
 } as const satisfies Transitions<PaymentRequestStatus, PaymentRequestEvent>
 
-/** Returns the status of a request after an event. @throws 409 `conflict` if its current status does not allow it. */
+/** Returns the status of a request after an event. @throws 409 `conflict` if the current status rules out the event. */
 export function nextRequestStatus(status: PaymentRequestStatus, event: PaymentRequestEvent): PaymentRequestStatus {
   const after = next<PaymentRequestStatus, PaymentRequestEvent>(paymentRequestTransitions, status, event)
   return after ?? fail('conflict', { detail: `The payment request is ${status}: ${statusReasons[status]}` })
 }
 
-/** The reasons why a request cannot change, by its status, and what to do instead. */
+/**
+ * For each status, the reason why a request in this status cannot change. Some reasons also state what to do instead.
+ */
 const statusReasons: Readonly<Record<PaymentRequestStatus, string>> = {
   OPEN: 'it has not been paid yet.',
   PROCESSING: 'its payment is in progress. Read the request again once the payment has succeeded or failed.',
@@ -57,18 +59,19 @@ const eventsOfPayment: Readonly<Record<PaymentStatus, PaymentRequestEvent | null
   APPROVAL_DENIED: 'reopen',
 }
 
-/** Returns the event that the payment's status causes for the payment request; null if there is none. */
+/** Returns the event that the payment's status causes for the payment request; null if it causes none. */
 export function eventOfPayment(status: PaymentRequestStatus, payment: PaymentStatus): PaymentRequestEvent | null {
   const event = eventsOfPayment[payment]
-  // The request became PROCESSING when its payment went to review. Sending the approved payment to the bank changes
-  // nothing for the request.
+  // If the payment was in review, the request is already PROCESSING. When the approved payment then goes to the bank,
+  // the request does not change again.
   return event === 'begin' && status === 'PROCESSING' ? null : event
 }
 
 /**
  * Refuses a second payment of a request. Two payments may start at the same time, for example one on the page and one
- * through the API. The caller reads the request again just before the write, so this check sees the first payment.
- * @throws 409 `conflict` if the request has another payment.
+ * through the API. The caller reads the request again just before it stores a payment, so this check sees the payment
+ * that was stored first.
+ * @throws 409 `conflict` if the request has a different payment.
  */
 export function requireOnlyPayment(
   { status, paymentId }: { status: PaymentRequestStatus; paymentId: string | null },
@@ -88,9 +91,9 @@ interface Expiring {
 }
 
 /**
- * Returns a payment request as it is at `nowMs`. A request expires at `openUntilMs`, even if the expiry is not stored
- * yet. Only the payer can encounter an expiry that is not stored: each API request of the requester first applies the
- * requester's due effects, which stores the expiry.
+ * Returns a payment request as it is at `nowMs`. A request is expired from `openUntilMs` on, even if the expiry is not
+ * stored yet. Only the payer can encounter an expiry that is not stored: each API request by the requester first
+ * applies all due effects of the requester, and these include the expiry.
  */
 export function asOf<Row extends Expiring>(row: Row, nowMs: number): Row {
   const { openUntilMs } = row

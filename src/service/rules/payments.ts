@@ -6,13 +6,13 @@ import { next, type Transitions } from './transitions.ts'
 export type PaymentStatus = (typeof paymentStatuses)[number]
 
 /**
- * The events of a payment. `pay` means that a known recipient gets the money at once. `reserve` means that the money is
- * held until the recipient claims it. `review` means that a person must approve the payment.
+ * The events of a payment. `pay` means that a known recipient gets the money immediately. `reserve` means that the
+ * money is held until the recipient claims it. `review` means that a person must approve the payment.
  */
 export type PaymentEvent = 'pay' | 'reserve' | 'review' | 'claim' | 'cancel' | 'deny'
 
 /**
- * The transitions of a payment that involves no bank. Only payments through a bank are PROCESSING and may fail or be
+ * The transitions of a payment that involves no bank. Only a payment through a bank can be PROCESSING, fail or be
  * returned (bank-transfers.ts).
  */
 export const paymentTransitions = {
@@ -27,7 +27,7 @@ export const paymentTransitions = {
   APPROVAL_DENIED: {},
 } as const satisfies Transitions<PaymentStatus, PaymentEvent>
 
-/** Returns the status of a payment after an event. @throws 409 `conflict` if its current status does not allow it. */
+/** Returns the status of a payment after an event. @throws 409 `conflict` if the current status rules out the event. */
 export function nextPaymentStatus(status: PaymentStatus, event: PaymentEvent): PaymentStatus {
   const after = next<PaymentStatus, PaymentEvent>(paymentTransitions, status, event)
   return after ?? fail('conflict', { detail: `A payment that is ${status} does not allow ${event}. ${hints[event]}` })

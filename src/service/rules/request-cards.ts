@@ -5,20 +5,19 @@ import { maxDeclines, pausedUntilMs, requireNotPaused, tooManyDeclines } from '.
 type Outcome = (typeof cardBehaviors)[CardBehavior]['first' | 'retry']
 export type CardDecline = Exclude<Outcome, 'approved'>
 
-/** The declined attempts to pay a payment request by card, and the pause after too many of them. */
+/** The declined attempts to pay a payment request by card, and the pause before further attempts. */
 export interface CardTries {
   declines: number
-  /** The end of the pause, during which no card is accepted. */
+  /** The end of the pause, during which no card is accepted; null if the last decline began no pause. */
   waitsUntilMs: number | null
   /** The reason for the last decline. */
   last: CardDecline
 }
 
 /**
- * Returns the updated tries if the card is declined for a payment request; null if it can be charged. The test card
- * whose agreement to later payments fails is declined too, although a single payment needs no such agreement.
- * @throws 409 `conflict` if the maximum number of attempts was declined; 429 `rate_limited` during the pause, which
- * begins after half of that number.
+ * Returns the updated tries if the card is declined for a payment request; null if the card can be charged. The card
+ * with the behavior `agreement_fails` is declined too, although a single payment needs no agreement to later payments.
+ * @throws 409 `conflict` after `maxDeclines` declines; 429 `rate_limited` during the pause after half as many declines.
  */
 export function tryCard(tries: CardTries | null, card: CardBehavior, nowMs: number): CardTries | null {
   if (!takesCards(tries)) {

@@ -1,7 +1,10 @@
 import type { Environment } from '../../core/operation.ts'
 import type { BalanceEffect } from './balance-effects.ts'
 
-/** The summary of a run (docs/console.md#run-reports). Amounts are integer cents, and times are in RFC 3339 format. */
+/**
+ * The summary of a run, which is a party's calls with the same X-Instance-ID (docs/console.md#run-reports). Amounts are
+ * integer cents. Times are in RFC 3339 format.
+ */
 export interface RunReport {
   runId: string
   partyId: string
@@ -13,10 +16,7 @@ export interface RunReport {
   to: string
   calls: number
   refused: number
-  /**
-   * The number of rows from which the figures were computed. If `complete` is false, these are only the run's first
-   * rows.
-   */
+  /** How many rows the figures were computed from. If `complete` is false, only the first rows of the run were read. */
   evaluated: { entries: number; calls: number; toolReads: number; changes: number; complete: boolean }
   totals: ReportTotals
   cards: ReportCard[]
@@ -24,7 +24,7 @@ export interface RunReport {
   declines: ReportDecline[]
   payments: (ReportPayment & { kind: string })[]
   requests: ReportPayment[]
-  /** The subscriptions, each with the sum of its charges. */
+  /** The subscriptions, each with the sum of its successful charges. */
   subscriptions: { id: string; status: string; chargedCents: number; isOwn: boolean }[]
   customers: ReportCustomer[]
   approvals: ReportApproval[]
@@ -34,7 +34,7 @@ export interface RunReport {
   refusals: Counted[]
   /** The changes that the run's records made to the balances of the party's wallets. */
   wallets: BalanceEffect[]
-  /** The postings in the run's stored entries. Deleted entries are not counted. */
+  /** The postings in the run's stored entries. Postings in deleted entries are not counted. */
   postings: { count: number; sumCents: number; unbalanced: number }
   chain: { rows: number; first: ChainPlace | null; last: ChainPlace | null }
 }
@@ -45,11 +45,11 @@ export interface ReportPayment {
   status: string
   amountCents: number
   description: string | null
-  /** Whether the run created the record. Otherwise the run only acted on it. */
+  /** True if the run created the record; false if the run only acted on it. */
   isOwn: boolean
 }
 
-/** The figures of the calls made for one customer. */
+/** The figures of the calls that were made for one customer. */
 export interface ReportCustomer {
   partyId: string
   done: number
@@ -74,7 +74,7 @@ export interface ReportTotals {
   refundedCents: number
 }
 
-/** A card, with its declared terms and its purchases. */
+/** A card: its declared terms and the totals of its approved purchases. */
 export interface ReportCard {
   id: string
   status: string
@@ -114,7 +114,7 @@ export interface ReportApproval {
   paymentId: string
   status: string
   decidedBy: string | null
-  /** Whether the decision was made on a page or through the API. */
+  /** Whether the decision was made on a page or through the API; null if no decision is recorded. */
   by: 'page' | 'api' | null
   decidedAt: string | null
 }
@@ -163,7 +163,7 @@ function sums(purchases: readonly Purchase[]) {
 const isApproved = ({ kind, status }: Purchase) => kind === 'purchase' && status !== 'declined'
 const isDeclined = ({ kind, status }: Purchase) => kind === 'purchase' && status === 'declined'
 
-/** Returns the terms of each card, the sums of its purchases, and how the purchases differ from the terms. */
+/** Returns each card's terms, the sums of its approved purchases, and how these purchases differ from the terms. */
 export function cardsFigures(cards: readonly Declared[], purchases: readonly Purchase[]): ReportCard[] {
   const byCard = Map.groupBy(purchases.filter(isApproved), ({ cardId }) => cardId)
   return cards.map((card) => figuresOfCard(card, byCard.get(card.id) ?? []))

@@ -7,7 +7,7 @@ export const runEntryKinds = ['call', 'question', 'decision', 'happened'] as con
 
 export type RunEntryKind = (typeof runEntryKinds)[number]
 
-/** The outcomes of entries. */
+/** The possible outcomes of an entry. */
 export const runOutcomes = [
   /** The request succeeded. */
   'done',
@@ -19,13 +19,13 @@ export const runOutcomes = [
   'refused',
   /** The request failed with a status of 5xx. */
   'failed',
-  /** A fault of the sandbox left the request unanswered. */
+  /** The request got no answer, because of a simulated fault. */
   'unanswered',
   /** The request got the answer that was recorded for its Idempotency-Key. */
   'replayed',
   /** The MCP server answered the call with the answer to an identical earlier call, without carrying it out. */
   'repeated',
-  /** A person was asked. */
+  /** A person was asked a question. */
   'asked',
   'agreed',
   'disagreed',
@@ -35,10 +35,12 @@ export const runOutcomes = [
 
 export type RunOutcome = (typeof runOutcomes)[number]
 
-/** Returns the prefix of the ids of entries from the given time. Ids from this time or later sort after the prefix. */
+/**
+ * Returns the prefix of entry ids that were created at the time `ms`. Ids created then or later sort after the prefix.
+ */
 export const entryIdFrom = (ms: number) => `ent_${Math.max(0, ms).toString(16).padStart(12, '0')}`
 
-/** The outcomes that count as failures of a run. */
+/** The outcomes that count as failures in a run. */
 export const refusedOutcomes: ReadonlySet<RunOutcome> = new Set(['declined', 'refused', 'failed', 'unanswered'])
 
 /** A posting, in the form stored with an entry of a run. */
@@ -50,20 +52,23 @@ export interface RunPosting {
 }
 
 /**
- * The reasons of postings that spend a wallet's money or return spent money. Income and transfers within a party do not
- * count as spending.
+ * The reasons of postings that spend a wallet's money, or that return spent money to the wallet. Income and transfers
+ * within a party do not count as spending.
  */
 const spending: ReadonlySet<string> = new Set<Posting['reason']>([
   ...(['authorized', 'captured', 'released', 'refunded', 'paid', 'reserved', 'claimed', 'wired', 'returned'] as const),
   ...(['withdrawn', 'withdrawal_returned'] as const),
 ])
 
-/** Returns how much these postings took from the payers' available balances, including amounts on hold. */
+/**
+ * Returns how much the postings took from the payers' available balances, minus what they returned. Money on hold
+ * counts as taken.
+ */
 export function spentCents(postings: readonly Pick<RunPosting, 'reason' | 'entries'>[]): number {
   return postings
     .filter(({ reason }) => spending.has(reason))
     .reduce((spent, { entries }) => {
-      // The payer's wallet comes first. A second wallet would be the recipient's.
+      // The payer's wallet comes first. Entries with a different wallet are the recipient's.
       const payer = entries.find(({ walletId }) => walletId !== null)?.walletId
       const moved = entries.filter(({ account, walletId }) => account === 'available' && walletId === payer)
       return moved.reduce((rest, { amountCents }) => rest - amountCents, spent)
@@ -72,16 +77,16 @@ export function spentCents(postings: readonly Pick<RunPosting, 'reason' | 'entri
 
 const callNameOf = (name: string) => name.replace(/^read_/, 'call_')
 
-/** Returns the names under which a tool call (`call_…`) and its reads (`read_…`) are stored, given either name. */
+/** Returns both names under which a tool call (`call_…`) and its reads (`read_…`) are stored, given either name. */
 export const toolCallNames = (name: string) => [callNameOf(name), name.replace(/^call_/, 'read_')]
 
-/** The maximum number of reads shown within a tool call. Further reads have their own rows. */
+/** The maximum number of reads shown within a tool call. Further reads are shown as separate rows. */
 const maxReadsWithin = 20
 
 /**
  * Returns a map from the entry id of each tool call to the entry ids of the reads within the call. If a call has
- * several entries, its reads belong to the last of them. Reads without a call, and the reads of a call after its first
- * twenty, are left out.
+ * several entries, the reads belong to the last entry. The map leaves out reads without a call, and all reads of a call
+ * after the first twenty.
  * @param entries Entries of one run, in the order of their ids.
  */
 export function readsWithinCalls(
@@ -103,11 +108,11 @@ export interface RunFault {
   /** The error code of the answer, for the kind `error`. */
   code?: string | undefined
   afterMs?: number | undefined
-  /** The id of the rule, or the name of the header if the call itself requested the fault. */
+  /** The id of the rule that caused the fault; or the name of the header, if the call itself requested the fault. */
   ruleId: string
 }
 
-/** The details of an entry. JSON strings are masked, and the end of long ones is cut off. */
+/** The details of an entry. Secrets in JSON strings are masked, and the end of a long string is cut off. */
 export interface RunDetail {
   method?: string
   /** The path with its query. */
@@ -125,9 +130,9 @@ export interface RunDetail {
   bodyCut?: number
   /** Whether the MCP server sent the request to carry out a tool call. */
   isToolCall?: boolean
-  /** Whether the request had an idempotency key, so that a retry is safe. */
+  /** Whether the request had an idempotency key, which makes a retry safe. */
   hasKey?: boolean
-  /** The support id of the call whose answer was replayed or repeated, if known. */
+  /** The support id of the earlier call whose answer was replayed or repeated, if known. */
   repeats?: string
   fault?: RunFault
   postings?: readonly RunPosting[]
@@ -143,7 +148,7 @@ export interface RunDetail {
 }
 
 /**
- * A function that returns the result that the host got for a recorded tool call; undefined if the record is incomplete.
+ * A function that returns a recorded tool call's result as the MCP host got it; undefined if the record is incomplete.
  */
 export type ToolResultOf = (call: {
   environment: Environment
@@ -179,5 +184,5 @@ export interface ReportedEntry {
   ms?: number | undefined
 }
 
-/** A function that adds an entry to its run in the background. It returns at once and never fails. */
+/** A function that adds an entry to its run in the background. It returns immediately and never fails. */
 export type ReportEntry = (entry: ReportedEntry) => void

@@ -1,6 +1,11 @@
-/** How many seconds each time-based code lasts. Authenticator apps assume this value (RFC 6238 section 5.2). */
+/**
+ * The length of a time step, in seconds. Each step has its own code. Authenticator apps assume this length (RFC 6238
+ * section 5.2).
+ */
 export const stepSeconds = 30
-/** How many steps before and after the current step are accepted, because typing takes time and clocks differ. */
+/**
+ * Codes of this many steps before and after the current step are accepted too: typing takes time, and clocks differ.
+ */
 const tolerance = 1
 /**
  * The number of refused codes within `triesWindowMs` after which no more codes are checked. Without this limit, a
@@ -20,8 +25,8 @@ export type Verdict = 'accepted' | 'wrong' | 'expired' | 'used' | 'too_many'
 
 interface TypedCode {
   /**
-   * The time step that the code belongs to, even if the step is far outside the tolerance; null if no step has this
-   * code.
+   * The time step that the code belongs to, even if the step is far outside the tolerance; null if none of the searched
+   * steps has this code.
    */
   step: number | null
   presentStep: number

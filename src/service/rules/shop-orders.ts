@@ -35,20 +35,20 @@ export const buyerMoves = {
 
 /**
  * The state of an order and the shop's plan for it. The plan is fixed when the order is placed. Later changes to the
- * shop do not affect it.
+ * shop do not affect the plan.
  */
 export interface ShopOrderState {
   cart: ShopCart
   receipt: string
   /** The shop's latest message about the order. */
   message: string | null
-  /** The shop's own messages; null for the default ones. */
+  /** The shop's own messages for these three events; null where the default message is used. */
   words: { shipped: string | null; canceled: string | null; returned: string | null }
-  /** Whether the shop ships only the first line of the cart, and asks for another payment for the rest. */
+  /** Whether the shop ships only the first line of the cart, and asks for a second payment for the rest. */
   firstOnly: boolean
   /** The names of products that turn out to be out of stock. */
   outOfStock: string[]
-  /** The time when the shop ships or cancels the order; null if it already has. */
+  /** The time when the shop ships or cancels the order; null once it has done so. */
   shipsAtMs: number | null
   /** How many lines of the cart were shipped. */
   shippedLines: number
@@ -56,10 +56,10 @@ export interface ShopOrderState {
   returnableUntilMs: number | null
   /** The time when the shop refunds the returned goods; null if no refund is planned. */
   refundsAtMs: number | null
-  /** The buyer's message with the return; secrets in it are masked. */
+  /** The message that the buyer sent with the return, with its secrets masked; null if there is none. */
   returnReason: string | null
   subscription: ShopSubscription | null
-  /** The checkout in which the buyer pays for the rest of the cart, or pays again. */
+  /** The checkout in which the buyer pays for the rest of the cart, or pays again after a cancellation. */
   next: { checkoutId: string; totalCents: number } | null
 }
 
@@ -94,17 +94,18 @@ export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment
   return first
 }
 
-/** The order after the shop shipped or canceled it. */
+/** An order that the shop has just shipped or canceled. */
 export interface Dispatched extends ShopOrder {
-  /** The shop's action on the card purchase. */
+  /** The shop's action on the card purchase; null if there is none. */
   money: { do: 'capture'; cents: number } | { do: 'reverse' } | { do: 'refund' } | null
-  /** The cart that the buyer still has to pay for, in a new checkout. */
+  /** The cart that the buyer can still pay for in a new checkout; null if there is none. */
   unpaidCart: ShopCart | null
 }
 
 /**
- * Ships an order and captures the price of the shipped goods. If goods are out of stock, the order is canceled. If the
- * authorization has expired or was reversed, the order is canceled too, and the buyer can pay again.
+ * Ships an order or its first part; the caller captures the price (`money`). If goods are out of stock, or if the
+ * card's authorization has expired or was reversed, cancels the order instead. In the second case, the buyer can pay
+ * again.
  */
 export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number): Dispatched {
   const { state } = order
@@ -131,7 +132,7 @@ export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number)
   const cents = inParts ? firstParcelCents(cart) : cart.totalCents
   const shippedLines = inParts ? 1 : cart.half === 'first' ? 0 : cart.lines.length
   const isPart = unpaidCart !== null
-  // The shop's message about the first of two orders does not apply to the second.
+  // If the shop split the cart into two orders, its own message is about the first order, not the second.
   const message =
     (cart.half === 'second' ? null : words.shipped) ??
     (inParts
@@ -160,13 +161,13 @@ function cancelOrder(
   return { status: statusAfter(order, 'cancel'), state, money, unpaidCart }
 }
 
-/** Records that returned goods arrived. The caller refunds the rest of the charge. */
+/** Records that the returned goods arrived. The caller refunds the part of the charge that was not refunded before. */
 export function receive(order: ShopOrder): ShopOrder {
   const message = order.state.words.returned ?? 'Your return has arrived, and we refunded it to your card.'
   return { status: statusAfter(order, 'receive'), state: { ...order.state, message, refundsAtMs: null } }
 }
 
-/** Records that the charge for a subscription was declined, because a single-purchase card declines a second charge. */
+/** Records that the card declined the charge for a subscription: a single-purchase card declines any second charge. */
 export function leftUnpaid({ status, state }: ShopOrder): ShopOrder {
   const { subscription } = state
   if (subscription === null) throw new Error('Bug: a charge is due for an order without a subscription.')
@@ -179,7 +180,7 @@ export function leftUnpaid({ status, state }: ShopOrder): ShopOrder {
 
 /**
  * Starts the return of an order. An order that is being returned, or was returned, is left unchanged.
- * @throws 409 `conflict` if the order is not shipped or was canceled, or if the shop does not accept its return.
+ * @throws 409 `conflict` if the order is not shipped or was canceled, or if the shop does not accept the return.
  */
 export function sendBack(order: ShopOrder, reason: string | null, nowMs: number): ShopOrder {
   const { status, state } = order

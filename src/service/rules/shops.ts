@@ -2,7 +2,7 @@ import { fail, failAttribute } from '../../core/errors.ts'
 import { maskSecrets } from '../../core/masking.ts'
 import { money, withMoney } from '../../core/money.ts'
 
-/** The parts of a shop that determine its carts' prices (docs/shops.md). Amounts are in cents, durations in seconds. */
+/** The parts of a shop that determine a cart's prices (docs/shops.md). Amounts are in cents, durations in seconds. */
 export interface PricedShop {
   name: string
   products: readonly {
@@ -27,7 +27,7 @@ export interface CartLine {
   productId: string
   name: string
   quantity: number
-  /** The price of one item at the checkout. */
+  /** The price of one item in the checkout. */
   priceCents: number
 }
 
@@ -46,24 +46,24 @@ export interface ShopCart {
   subtotalCents: number
   taxCents: number
   shippingCents: number
-  /** The amount that the shop charges with the other order if the cart was split into two orders; otherwise 0. */
+  /** The total of the other order, if the shop split the cart into two orders; otherwise 0. */
   otherOrderCents: number
   totalCents: number
-  /** `first` or `second` if the shop split the cart into two orders; null if it is one order. */
+  /** `first` or `second` if the shop split the cart into two orders; null if the cart is a single order. */
   half: 'first' | 'second' | null
 }
 
 /** How long a checkout can be paid. */
 export const checkoutLifetimeMs = 24 * 60 * 60 * 1000
-/** How long a checkout that the shop opens for an existing order can be paid. Buyers might not see it at once. */
+/** How long a checkout that the shop opens for an existing order can be paid. Buyers may notice it only days later. */
 export const nextCheckoutLifetimeMs = 30 * 24 * 60 * 60 * 1000
 
-/** The largest amount that a card can be charged at once. */
+/** The largest amount of a single card charge. */
 const maxCents = 99_999_999
 
 interface CartInput {
   items: readonly { productId: string; quantity: number }[]
-  /** The ids of the chosen extras; undefined to accept the shop's preselection. */
+  /** The ids of the chosen extras; undefined to keep the extras that the shop preselects. */
   extras?: readonly string[] | undefined
 }
 
@@ -117,16 +117,16 @@ export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: Cart
 }
 
 /**
- * Returns the price of the first parcel if the first line of the cart ships alone. The price includes the tax of this
- * line, all extras and the shipping costs.
+ * Returns the price of the first parcel if the first line of the cart ships alone. The price consists of this line and
+ * all extras, the tax on them, and the shipping costs.
  */
 export function firstParcelCents(cart: ShopCart): number {
   return cart.totalCents - restOf(cart).totalCents
 }
 
 /**
- * Returns the rest of the cart after its first line was shipped alone. The extras and shipping costs were charged with
- * the first line.
+ * Returns the rest of the cart after the first line was shipped alone. The extras and shipping costs were already
+ * charged with the first line.
  */
 export function restOf(cart: ShopCart): ShopCart {
   const lines = cart.lines.slice(1)
@@ -149,7 +149,7 @@ export function otherHalfOf(cart: ShopCart): ShopCart {
   }
 }
 
-/** Removes subscriptions from extras, because a buyer who pays the rest of an order does not agree to them again. */
+/** Removes the subscriptions from extras: the buyer already agreed to them with the first order. */
 function withoutSubscriptions(extras: readonly CartExtra[]): CartExtra[] {
   return extras.map((extra) => ({ ...extra, subscription: null }))
 }
@@ -167,11 +167,11 @@ export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amoun
   )
 }
 
-/** Returns a buyer's message to a shop with its keys, card numbers and security codes masked. */
+/** Masks keys, card numbers and security codes in a message from a buyer to a shop. */
 export function maskedNote(text: string): string {
   return (
     maskSecrets(text)
-      // Matches digits in any script with any separators. It does little harm if another long number is masked.
+      // Matches 13 or more digits in any script, with any separators. Masking other long numbers does little harm.
       .replace(/\p{Nd}(?:[^\p{L}\p{N}]{0,4}\p{Nd}){12,}/gu, '[masked number]')
       .replace(/\b(cv[vc]2?|security code|card code)\b([^\d\n]{0,12})\d{3,4}\b/gi, '$1$2[masked]')
       .replace(/(\[masked number\]\D{1,3})\d{3,4}\b(?!\/)/g, '$1[masked]')

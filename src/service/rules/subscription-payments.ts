@@ -3,14 +3,17 @@ import { type Billing, nextPayment } from './subscriptions.ts'
 
 export interface PaymentState extends PaymentAmount {
   paymentNumber: number
-  /** The time when the payment is due. Null until payment 1 is paid, because all due dates depend on that day. */
+  /**
+   * The time when the payment is due. Null until payment 1 is paid, because all due dates are counted from that
+   * payment.
+   */
   dueMs: number | null
   status: 'paid' | 'marked_paid' | 'missed' | 'scheduled'
 }
 
 /**
- * Returns the number of the last payment to list. A subscription that never ends is listed up to its next payment, and
- * one that has ended up to its last settled payment.
+ * Returns the number of the last payment to list: the last payment of the terms, or the next payment if the terms have
+ * no end. If there is no next payment, returns the last one that was paid, marked paid or missed.
  */
 export function lastListedPayment(terms: Terms, billing: Billing): number {
   const next = nextPayment(terms, billing)
@@ -30,7 +33,7 @@ export function paymentState(terms: Terms, billing: Billing, paymentNumber: numb
   }
 }
 
-/** Returns the key of a charge. The database stores at most one charge with each key. */
+/** Returns the key of a charge. The database stores at most one charge for each key. */
 export function chargeKey(subscriptionId: string, paymentNumber: number): string {
   return `${subscriptionId}/${paymentNumber}`
 }

@@ -14,14 +14,14 @@ interface CommonTerms {
   taxAmount: number
 }
 
-/** The terms of a subscription, fixed at its creation, in the form of the API (docs/service.md#subscription-terms). */
+/** The terms of a subscription as the API shows them. They never change (docs/service.md#subscription-terms). */
 export type Terms =
   | (CommonTerms & { amount: number; paymentCount: null })
   | (CommonTerms & { totalAmount: number; paymentCount: number; payments: readonly PaymentAmount[] })
 
 /**
- * The terms that a merchant proposes: either `amount` for each payment, without an end, or `totalAmount`, split into
- * `paymentCount` payments.
+ * The terms that a merchant proposes. With `amount`, each payment has this amount, and the subscription has no end.
+ * With `totalAmount`, this total is split into `paymentCount` payments.
  */
 export interface ProposedTerms {
   description: string
@@ -90,15 +90,15 @@ export function paymentAmount(terms: Terms, paymentNumber: number): PaymentAmoun
   return payment
 }
 
-/** Returns the start of the UTC day when payment n is due: n - 1 intervals after the day of payment 1. */
+/** Returns the start of the UTC day when payment n is due. This day is n - 1 intervals after the day of payment 1. */
 export function dueAtMs(terms: Terms, anchorMs: number, paymentNumber: number): number {
   return startOfDayAfter(anchorMs, terms.every, paymentNumber - 1)
 }
 
-/** How long a payment can be charged, from the start of its due day: one week, the shortest interval. */
+/** How long a payment can be charged, from the start of its due day: one week, which is also the shortest interval. */
 export const windowMs = 7 * dayMs
 
-/** The times of the attempts, from the start of the due day: on this day, and 1, 3 and 5 days later. */
+/** The times of the attempts to charge a payment, from the start of its due day: 0, 1, 3 and 5 days. */
 export const attemptOffsetsMs = [0, dayMs, 3 * dayMs, 5 * dayMs] as const
 
 function interval({ unit, count }: ProposedTerms['every']): Interval {
@@ -126,7 +126,7 @@ function requireWithinLimits(field: string, cents: number, payments: number): vo
   failAttribute(field, detail, { minimum: minTotal, maximum: maxTotal })
 }
 
-/** Splits a total into equal parts. Each remaining cent goes to one of the first parts. */
+/** Splits a total into parts that differ by at most one cent. The larger parts come first. */
 function split(totalCents: number, parts: number): number[] {
   const smallest = Math.floor(totalCents / parts)
   return Array.from({ length: parts }, (_, index) => smallest + (index < totalCents % parts ? 1 : 0))

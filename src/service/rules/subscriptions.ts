@@ -14,7 +14,7 @@ import {
 
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
-/** The statuses that allow each command. In others, the command gets 409 (docs/service.md#subscription-status). */
+/** The statuses in which each command is allowed, not refused with 409 (docs/service.md#subscription-status). */
 export const statesAllowing = {
   checkout: ['pending'],
   cancel: ['pending', 'active', 'past_due', 'needs_attention', 'canceled'],
@@ -26,7 +26,7 @@ export const statesAllowing = {
 /** The billing state of a subscription, as an immutable value. Times are in ms. */
 export interface Billing {
   status: SubscriptionStatus
-  /** The time when the unpaid checkout expires; null if it never expires or has already ended. */
+  /** The time when the unpaid checkout expires; null if the checkout never expires or has already ended. */
   checkoutExpiresAtMs: number | null
   /** How often a card was declined for payment 1. */
   checkoutDeclines: number
@@ -34,7 +34,7 @@ export interface Billing {
   checkoutWaitsUntilMs?: number | null
   /** The time when payment 1 was paid. The due dates of all other payments depend on it. */
   anchorMs: number | null
-  /** The card's behaviors, each from a payment number on. The last entry that applies to a payment counts. */
+  /** The behaviors of the card. Each applies from its payment number on, until the next one replaces it. */
   card: readonly { fromPaymentNumber: number; behavior: CardBehavior }[]
   /** The number of the first payment that is neither paid, missed nor marked paid. */
   current: number
@@ -49,13 +49,12 @@ export interface Billing {
   updatedAtMs: number
 }
 
-/** A successful payment. */
 export interface Charge extends PaymentAmount {
   paymentNumber: number
   atMs: number
 }
 
-/** The billing state after a change, and the payments that succeeded in the change. */
+/** The billing state after a change, and the payments that succeeded during the change. */
 export interface Billed {
   billing: Billing
   charges: readonly Charge[]
@@ -77,11 +76,11 @@ export function startBilling(nowMs: number, checkoutExpiresAtMs: number | null):
   }
 }
 
-/** Returns the time of the next due effect; null if there is none. */
+/** Returns the time of the subscription's next event; null if there is none. */
 export function nextEventAtMs(terms: Terms, billing: Billing): number | null {
   if (billing.status === 'pending') return billing.checkoutExpiresAtMs
   if (billing.status !== 'needs_attention') return billing.nextAttemptAtMs
-  // Even while collection is stopped, the current payment is missed once its window closes.
+  // Even while collection is stopped, the current payment is marked as missed once it can no longer be charged.
   const dueMs = currentDueAtMs(terms, billing)
   return dueMs === null ? null : dueMs + windowMs
 }
@@ -107,7 +106,7 @@ export function billUntil(
   return { billing, charges, events }
 }
 
-/** Pays payment 1 in checkout. @throws 409 if checkout has ended, 429 during the pause after too many declines. */
+/** Tries to pay payment 1 in checkout. @throws 409 if checkout has ended, 429 during the pause after many declines. */
 export function payInCheckout(
   terms: Terms,
   billing: Billing,
@@ -145,7 +144,7 @@ export function cancel(billing: Billing, nowMs: number): Billing {
   return cancelBilling(billing, nowMs)
 }
 
-/** Resumes collection, and attempts a due payment whose window is open. @throws 409 unless `needs_attention`. */
+/** Resumes collection, and attempts the current payment if due. @throws 409 if the status is not `needs_attention`. */
 export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
   requirePossible(billing, 'resume')
   const dueMs = currentDueAtMs(terms, billing)
@@ -159,7 +158,10 @@ export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
   return billUntil(terms, completeWhenOver(terms, collecting), nowMs)
 }
 
-/** Records that a payment was paid in another way. @throws 404 for an unknown one, 409 unless it is missed or next. */
+/**
+ * Records that a payment was paid in another way. @throws 404 if there is no such payment; 409 if the payment is
+ * already paid or comes after the next one, or if the status does not allow the change.
+ */
 export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, nowMs: number): Billing {
   if (paymentNumber > lastPaymentNumber(terms)) fail('not_found', { detail: `There is no payment ${paymentNumber}.` })
   requirePossible(billing, 'mark_paid')
@@ -177,7 +179,7 @@ export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, 
   return { ...moveToNextPayment(terms, billing), updatedAtMs: nowMs }
 }
 
-/** Changes how the card behaves from a payment on. @throws 409 in a wrong status, 422 for a payment before the next. */
+/** Changes the card's behavior from payment n on. @throws 409 in a wrong status, 422 if n is less than `current`. */
 export function changeCard(
   billing: Billing,
   behavior: CardBehavior,
@@ -200,12 +202,11 @@ export function changeCard(
   return { ...billing, card, updatedAtMs: nowMs }
 }
 
-/** Returns whether the status is final. */
 export function hasEnded(status: string): boolean {
   return status === 'canceled' || status === 'completed'
 }
 
-/** Returns the next payment to charge, even if collection is stopped; null if there is none. */
+/** Returns the next payment to charge, even while collection is stopped; null if no payment is left. */
 export function nextPayment(
   terms: Terms,
   billing: Billing,
@@ -224,7 +225,6 @@ function requirePossible({ status }: Billing, command: keyof typeof statesAllowi
   })
 }
 
-/** Applies the next event, which happens at `atMs`. */
 function applyEvent(terms: Terms, billing: Billing, atMs: number): Billed {
   if (billing.status === 'pending') return { billing: cancelBilling(billing, atMs), charges: [] }
   if (billing.status === 'needs_attention') return { billing: skipPayment(billing), charges: [] }
@@ -255,7 +255,7 @@ function stop(billing: Billing, reason: AttentionReason, atMs: number): Billing 
   return { ...billing, status: 'needs_attention', attention: { reason, sinceMs: atMs }, nextAttemptAtMs: null }
 }
 
-/** Marks the current payment as missed because its window closed while collection was stopped. */
+/** Marks the current payment as missed, because the time to charge it ended while collection was stopped. */
 function skipPayment(billing: Billing): Billing {
   return { ...billing, missed: [...billing.missed, billing.current], current: billing.current + 1, attempts: 0 }
 }

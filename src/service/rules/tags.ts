@@ -3,7 +3,8 @@ import { failAttribute } from '../../core/errors.ts'
 const maxTags = 50
 
 /**
- * Applies a change to stored tags, a JSON object of strings, and returns the result. A null value deletes a tag.
+ * Applies a change to stored tags and returns the result. Stored tags are a JSON object of strings. A null value in the
+ * change deletes a tag.
  * @throws 422 if there would be too many tags.
  */
 export function mergedTags(before: string, change: Readonly<Record<string, string | null>>): string {

@@ -6,7 +6,10 @@ export interface BankReason {
   reason: string
 }
 
-/** A bank's response to a transfer from one of its accounts (a deposit) or to one of its accounts (a withdrawal). */
+/**
+ * A bank's response to a deposit or withdrawal. A deposit is a transfer from an account at the bank, and a withdrawal
+ * is a transfer to such an account.
+ */
 export type BankAnswer =
   | { does: 'settles' }
   | ({ does: 'fails' } & BankReason)
@@ -20,7 +23,7 @@ export interface TestAccount {
   lastFour: string
   deposit: BankAnswer
   withdrawal: BankAnswer
-  /** The reason why the account cannot be linked; null if it can. */
+  /** The reason why the account cannot be linked; null if the account can be linked. */
   rejection: (typeof accountRejections)[number] | null
 }
 
@@ -76,8 +79,7 @@ export const testAccounts = {
 export type TestAccountId = keyof typeof testAccounts
 
 /**
- * The sandbox's processor tokens. Each token stands for the listed accounts, as if a person had chosen them at the test
- * bank.
+ * The sandbox's processor tokens. A token links the listed accounts, as if a person had chosen them at the test bank.
  */
 export const processorTokens: ReadonlyMap<string, readonly TestAccountId[]> = new Map([
   ['processor-sandbox-accounts', ['checking', 'savings']],
@@ -97,7 +99,7 @@ export const processorTokens: ReadonlyMap<string, readonly TestAccountId[]> = ne
 /** The accounts that `simulateBankAccountLink` links. */
 export const defaultAccounts: readonly TestAccountId[] = ['checking']
 
-/** Returns the test bank's response to a deposit from one of its accounts, or to a withdrawal to one of them. */
+/** Returns the test bank's response to a deposit from, or a withdrawal to, one of its accounts. */
 export function bankAnswer(bankAccountId: string, direction: 'deposit' | 'withdrawal'): BankAnswer {
   const account = (testAccounts as Readonly<Record<string, TestAccount>>)[bankAccountId]
   if (account === undefined) throw new Error(`Bug: the test bank has no account ${bankAccountId}.`)

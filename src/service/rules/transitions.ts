@@ -1,4 +1,4 @@
-/** A state machine as a table: for each state, the allowed events and the state that each one leads to. */
+/** A state machine as a table: for each state, the allowed events, and the next state after each of them. */
 export type Transitions<State extends string, Event extends string> = Readonly<
   Record<State, Readonly<Partial<Record<Event, State>>>>
 >

@@ -1,4 +1,4 @@
-/** A rule that maps a claim to an agent. It matches if the claim equals `value`, or is a list that contains it. */
+/** A rule that maps a claim to an agent. A claim matches if it is `value` or a list that contains `value`. */
 export interface ClaimRule {
   claim: string
   value: string
@@ -7,7 +7,7 @@ export interface ClaimRule {
 
 /**
  * Returns the id of the agent from the first rule that matches the claims; undefined if no rule matches.
- * @param rules A JSON array.
+ * @param rules A JSON array of `ClaimRule`.
  */
 export function agentFor(rules: string, claims: Readonly<Record<string, unknown>>): string | undefined {
   return claimRules(rules).find(({ claim, value }) => {

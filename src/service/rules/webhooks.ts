@@ -2,8 +2,8 @@ import type { deliveryStatuses } from '../../../tools/webhooks.ts'
 import type { EventType } from './event-types.ts'
 
 /**
- * The pauses between the attempts of a delivery (docs/webhooks.md#attempts), in seconds by the real clock. They add up
- * to about two days.
+ * The pauses between the attempts of a delivery (docs/webhooks.md#attempts), in seconds on the real clock, not the
+ * sandbox clock. They add up to about two days.
  */
 export const pauseSeconds = [
   5,
@@ -17,7 +17,7 @@ export const pauseSeconds = [
   10 * 3600,
 ] as const
 
-/** The receiver's answer to one attempt. */
+/** The receiver's answer to one attempt of a delivery. */
 export interface Answer {
   /** The HTTP status; null if the receiver did not answer. */
   status: number | null
@@ -45,14 +45,14 @@ export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: numb
   return { status: 'pending', attempts, dueAtMs: nowMs + pause * 1000 }
 }
 
-/** How long all attempts may fail before the webhook is disabled: as long as all retries of one delivery take. */
+/** How long attempts may keep failing before the webhook is disabled: as long as all retries of one delivery take. */
 const disabledAfterMs = pauseSeconds.reduce((sum, pause) => sum + pause, 0) * 1000
 
-/** The health of a webhook after consecutive attempts. */
+/** The health of a webhook after an attempt. */
 export interface WebhookHealth {
   /** The time since which all attempts have failed; null if the last attempt succeeded. */
   failingSinceMs: number | null
-  /** Whether the webhook must be disabled, until someone enables it again. */
+  /** Whether the webhook must be disabled now. It then stays disabled until someone enables it. */
   mustBeDisabled: boolean
 }
 
@@ -73,8 +73,8 @@ export function restUntilMs(failingSinceMs: number | null, nowMs: number): numbe
 }
 
 /**
- * Returns whether a webhook subscribes to an event type. Test events need no subscription: each is sent only to the
- * webhook that is tested.
+ * Returns whether a webhook subscribes to an event type. Test events need no subscription, so the result for them is
+ * false: each is sent only to the webhook that is tested.
  */
 export function wants(enabledEvents: readonly string[], type: EventType): boolean {
   return type !== 'webhook.test' && (enabledEvents.includes('*') || enabledEvents.includes(type))
