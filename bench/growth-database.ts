@@ -135,7 +135,7 @@ export async function openRaw(url: string) {
     return {
       dialect: 'sqlite',
       run: async (sql: string) => database.exec(sql),
-      count: async (table: string) => Number(database.prepare(counting(table)).get()?.['n']),
+      count: async (table: string) => Number(database.prepare(counting(table)).get()?.n),
       close: async () => database.close(),
     } as const
   }

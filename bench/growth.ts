@@ -87,7 +87,7 @@ async function sizeOf(url: string): Promise<number> {
     const sizes = database.prepare(
       'select page_size * (page_count - freelist_count) as bytes from pragma_page_size, pragma_page_count, pragma_freelist_count',
     )
-    const bytes = Number(sizes.get()?.['bytes'])
+    const bytes = Number(sizes.get()?.bytes)
     database.close()
     return bytes
   }
@@ -154,7 +154,7 @@ async function authorizeOne({ sandbox }: Grown): Promise<number> {
 }
 
 function pay({ sandbox, values }: Grown): Promise<number> {
-  const counterparty = { type: 'party_id', value: values['counterpartyPartyId'] }
+  const counterparty = { type: 'party_id', value: values.counterpartyPartyId }
   return measureMs(() => send(sandbox, 'POST', '/payments', { amount: 1, currency: 'USD', counterparty }))
 }
 
