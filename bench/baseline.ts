@@ -7,7 +7,10 @@ export type Rows = Record<string, Value>[]
 export interface Statement {
   sql: string
   parameters: Value[]
-  /** True if the statement only takes a lock. SQLite needs none, because it allows one write transaction at a time. */
+  /**
+   * True if the statement only takes a lock. On SQLite, it is skipped, because SQLite allows only one write transaction
+   * at a time.
+   */
   lock?: true
 }
 
@@ -22,8 +25,8 @@ interface Table {
 }
 
 /**
- * The tables that an authorization used in November 2026. `subscriptions` and `customerInvitations` stay empty: an
- * authorization only searches them for due effects.
+ * The tables of the baseline: the tables that an authorization used in November 2026. `subscriptions` and
+ * `customerInvitations` stay empty, because an authorization only reads their earliest due times.
  */
 const tables: Readonly<Record<string, Table>> = {
   clock: { columns: 'id:bigint offsetMs epoch:bigint highestMs', key: 'id', indexes: [] },
@@ -93,7 +96,7 @@ const tables: Readonly<Record<string, Table>> = {
 
 const quoted = (names: string, separator = ', ') => names.replaceAll(/\w+/g, '"$&"').replaceAll(' ', separator)
 
-/** The SQL that creates the baseline's own tables. Later changes to the service's tables do not affect them. */
+/** The SQL that creates the baseline's tables. They stay the same when later versions of the service change theirs. */
 export const baselineTables = Object.entries(tables)
   .flatMap(([table, { columns, key, indexes }]) => {
     const typed = columns.split(' ').map((column) => {
@@ -114,7 +117,10 @@ export const baselineTables = Object.entries(tables)
 
 const manyCents = 1_000_000_000_000
 
-/** Creates a caller for each count, with that many cards. Returns the callers, and statements that insert all rows. */
+/**
+ * Creates one caller for each number in `cardCounts`, with that many cards. Returns the callers, and the statements
+ * that fill the tables for them.
+ */
 export function baselineRows(cardCounts: readonly number[]): { callers: Caller[]; statements: Statement[] } {
   const nowMs = Date.now()
   const callers = cardCounts.map((count) => createCaller(count, nowMs))
@@ -169,9 +175,10 @@ function insertions(table: string, rows: readonly Record<string, Value>[]): Stat
 }
 
 /**
- * Yields the statements, except savepoints, that the service ran in November 2026 for one approved authorization. They
- * stay the same, so that every later version of the service is compared with the same work. The code that iterates over
- * the generator runs each statement and passes the resulting rows to `next()`.
+ * Yields the statements that the service ran in November 2026 for one approved authorization, except those that begin
+ * or end transactions and savepoints. The statements stay the same, so that every later version of the service is
+ * compared with the same work. The code that iterates over the generator runs each statement and passes the resulting
+ * rows to `next()`.
  */
 export function* authorization(caller: Caller, cardId: string): Generator<Statement, void, Rows> {
   const { secretHash, partyId, agentId } = caller
@@ -250,5 +257,5 @@ const queries = {
 }
 
 const fingerprint = sha256('fingerprint')
-/** A string about as long as the answer in an idempotency record. */
+/** A string about as long as the answer that the service stores in an idempotency record. */
 const answer = JSON.stringify({ data: 'x'.repeat(960) })

@@ -14,12 +14,14 @@ const callsPerRun = [...Array<number>(950).fill(100), 5_000]
 /** The number of days over which the runs are spread. The service deletes runs after 30 days. */
 const daysOfRuns = 29
 const [minuteMs, dayMs] = [60_000, 86_400_000]
-/** The typical number of ledger postings, and of events, for 100,000 calls. The console searches both for a record. */
+/**
+ * The typical numbers of ledger postings and of events for 100,000 calls. The console searches both to find a record.
+ */
 const [postings, events] = [25_000, 50_000]
 const [roundsBefore, rounds] = [30, 40]
 const goal = { atMost: 200 }
 
-/** Measures the time of console pages, and the memory of `serve`, for a party with 100,000 run entries. */
+/** Measures how long console pages take, and how much memory `serve` uses, for a party with 100,000 run entries. */
 export async function measureConsole(directory: string): Promise<Row[]> {
   const command = ourBundle()
   const server = await startPostgres(directory)
@@ -79,7 +81,10 @@ async function signIn(origin: string) {
   return open
 }
 
-/** Makes a few calls, and copies their run entries, postings and events many times. Returns the pages to measure. */
+/**
+ * Makes a few calls, and copies their run entries, postings and events many times. Returns the paths of the pages to
+ * measure, by description.
+ */
 async function fill(url: string): Promise<Record<string, string>> {
   const sandbox = await openSandbox(url)
   const { partyId, agentId } = await whoami(sandbox)
@@ -104,7 +109,7 @@ async function fill(url: string): Promise<Record<string, string>> {
   }
   await copyRows(sandbox, partyId)
   await sandbox.close()
-  // Cleans up now, because PostgreSQL's autovacuum could otherwise run during the measurement.
+  // Cleans up the database now. Otherwise, PostgreSQL's autovacuum could run during the measurement.
   const raw = await openRaw(url)
   await raw.run(raw.dialect === 'postgres' ? 'vacuum analyze' : 'pragma wal_checkpoint(truncate)')
   await raw.close()
@@ -123,7 +128,10 @@ async function fill(url: string): Promise<Record<string, string>> {
   }
 }
 
-/** Makes various calls; one is declined. Returns their run entries, and the id of a card older than all runs. */
+/**
+ * Makes various calls, including a purchase that is declined. Returns the run entries of these calls, and the id of a
+ * card that is older than all runs.
+ */
 async function makeSampleCalls(sandbox: Sandbox): Promise<{ noted: NotedEntry[]; cardId: string }> {
   const issuedId = await issueCard(sandbox)
   const purchaseId = await authorize(sandbox, issuedId)
@@ -146,7 +154,7 @@ async function makeSampleCalls(sandbox: Sandbox): Promise<{ noted: NotedEntry[];
   })
 }
 
-/** Copies the party's newest posting and its newest event many times, with new ids. */
+/** Copies the party's newest ledger posting and newest event many times, with new ids. */
 async function copyRows({ store }: Sandbox, partyId: string): Promise<void> {
   const posting = await store.read(({ db }) =>
     db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', partyId).orderBy('id', 'desc').limit(2).execute(),

@@ -14,23 +14,23 @@ const clonedTables = [
 ]
 
 /**
- * The party whose history is cloned, and the start of this history. The records in `sharedIds` are older than the
- * history. Clones that belong to this party refer to these records and do not copy them.
+ * The party whose history is cloned, and the time at which this history starts. `sharedIds` are the ids of older
+ * records. Clones that belong to this party refer to the older records and do not copy them.
  */
 type Original = { partyId: string; sharedIds: readonly string[]; startedAtMs: number }
 
 const spreadMs = 400 * 24 * 60 * 60 * 1000
-/** The maximum age of a cloned idempotency record. The service deletes these records after nine days. */
+/** The maximum age of a cloned idempotency record. The service deletes idempotency records after nine days. */
 const maxRecordAgeMs = 8 * 24 * 60 * 60 * 1000
 const clonesPerStatement = 200
 const numbered = { activity: 'sequence', activityResources: 'sequence', partyHeads: 'activitySequence' }
-/** How many sequence numbers are reserved for each clone. The history has fewer activity entries. */
+/** How many sequence numbers are reserved for each clone. The cloned history has fewer activity entries than this. */
 const sequencesPerClone = 10_000
 
 /**
- * Creates a database with about `rows` rows. Clones the history of one party with new ids and earlier timestamps. The
- * odd-numbered clones belong to the original party (`busy`), each of the others to a new party. The activity chains of
- * the clones are not valid, because the hashes in them are copied unchanged.
+ * Creates a database with about `rows` rows. To fill it, clones the history of one party many times, with new ids and
+ * earlier timestamps. Each odd-numbered clone belongs to the original party (`busy`). Each even-numbered clone belongs
+ * to a new party. The activity chains of the clones are not valid, because their hashes are copied unchanged.
  */
 export async function growDatabase(url: string, rows: number): Promise<void> {
   const sandbox = await openSandbox(url)
@@ -70,7 +70,7 @@ async function clone(database: RawDatabase, original: Original, rows: number): P
     const cloneRows = Array.from({ length: Math.min(clonesPerStatement, count + 1 - first) }, (_, index) => {
       const k = first + index
       const shiftMs = (count - k + 1) * stepMs
-      // These 12 characters of an id encode its creation time.
+      // The 12 characters after an id's prefix encode the creation time.
       const prefix = newId('any', realSystem, original.startedAtMs - shiftMs).slice(4, 16)
       return `(${k}, '${prefix}', ${shiftMs}, ${k % 2})`
     })
@@ -101,7 +101,7 @@ function cloneSql(
   return `insert into "${table}" (${columns}) select ${values.join(', ')} from ${from} where ${rowCondition}${historyCondition}`
 }
 
-/** Returns a SQL condition that selects the rows of the history, but no earlier rows. */
+/** Returns a SQL condition that selects the rows of the history and excludes older rows. */
 function isInHistory({ startedAtMs }: Original, sharedIds: string, table: string, names: readonly string[]): string {
   if (names.includes('createdAtMs')) return `b."createdAtMs" >= ${startedAtMs}`
   return table.startsWith('wallet') ? `b."walletId" not in (${sharedIds})` : '1 = 1'

@@ -12,17 +12,19 @@ import { authorize, issueCard, openSandbox, rateOf, type Sandbox, send } from '.
 import { judge, measureMs, percentile, type Row, single } from './table.ts'
 
 const smallRows = 10_000
-/** The maximum number of rows in PostgreSQL. Cloning more would take too long there. */
+/** The maximum number of rows in the large PostgreSQL database. Cloning more rows would take too long. */
 const maxRowsOnPostgres = 1_000_000
 const goal = { p50: 1.3, p99: 3 } as const
 const samples = { write: 150, list: 100 } as const
 /**
- * The maximum number of attempts at a comparison. A comparison that misses its goal is repeated, because other work may
- * have slowed down individual calls.
+ * The maximum number of attempts at a comparison. A comparison that misses its goal is repeated, because other work on
+ * the machine may have slowed down individual calls.
  */
 const maxAttempts = 3
 
-/** Measures how much disk space a purchase takes, and compares calls on a large database with calls on a small one. */
+/**
+ * Measures how much disk space a purchase takes, and compares how long calls take on a large and on a small database.
+ */
 export async function measureGrowth({ directory, rows, data }: Omit<Inputs, 'programs'>): Promise<Row[]> {
   const fileOf = async (count: number) => {
     const path = join(data ?? directory, `growth-${count}.sqlite`)
@@ -48,7 +50,10 @@ export async function measureGrowth({ directory, rows, data }: Omit<Inputs, 'pro
 const purchases = 2000
 const maxBytes = { purchase: 16_000, authorization: 6_600 } as const
 
-/** Measures how many bytes a purchase takes on disk: issuing a card, then authorizing and capturing its purchase. */
+/**
+ * Measures how many bytes an authorization takes on disk, and how many a whole purchase takes. A whole purchase means
+ * issuing a card, authorizing an amount on it and capturing that amount.
+ */
 async function measureBytes(url: string): Promise<Row[]> {
   const sandbox = await openSandbox(url)
   const engine = url.startsWith('sqlite:') ? 'SQLite' : 'PostgreSQL'
@@ -105,7 +110,7 @@ async function sizeOf(url: string): Promise<number> {
 
 interface Grown {
   sandbox: Sandbox
-  /** The values for path parameters and filters in requests, by the parameter's name. */
+  /** The values for path parameters and filters in requests, by the name of the parameter or filter. */
   values: Readonly<Record<string, string>>
 }
 
@@ -158,15 +163,18 @@ function pay({ sandbox, values }: Grown): Promise<number> {
   return measureMs(() => send(sandbox, 'POST', '/payments', { amount: 1, currency: 'USD', counterparty }))
 }
 
-/** The number of records on a page. The small database has this many of each kind, so full pages are compared. */
+/** The number of records on a page. Even the small database has enough records of each kind to fill a page. */
 const pageLength = 10
-/** The maximum number of pages skipped to get far down a list. A short list has fewer full pages to skip. */
+/**
+ * The maximum number of pages to skip, to measure a page far down a list. A short list has fewer full pages to skip.
+ */
 const maxPagesSkipped = 20
 const credentials = { 'the API key': ({ apiKey }: Sandbox) => apiKey, 'the agent key': ({ key }: Sandbox) => key }
 
 /**
- * Compares requests for a list on both databases: with each filter, with no filter, and for a page far down the list,
- * each with both credentials. Returns the row of the request with the worst ratio.
+ * Compares requests for a list on both databases: with each filter, without a filter, and for a page far down the list.
+ * Each request is measured with both credentials, unless it is refused. Returns a row for the request with the worst
+ * ratio.
  */
 async function rowOfList({ name, path, query }: OperationDefinition, against: string, grown: Sizes<Grown>) {
   const filters = Object.entries(query?.shape ?? {}).flatMap(([filter, schema]) => {
@@ -210,7 +218,7 @@ async function rowOfList({ name, path, query }: OperationDefinition, against: st
   return rowOf(`${name}, ${against}: worst ratio, with ${worst.request}`, worst.result)
 }
 
-/** Returns the values that a filter accepts; undefined if it accepts more than a fixed set of values. */
+/** Returns the values that a filter accepts; undefined if the filter is not limited to a fixed set of values. */
 function valuesOf(schema: z.ZodType): string[] | undefined {
   const { enum: values, type } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return type === 'boolean' ? ['true', 'false'] : values?.map(String)
@@ -224,7 +232,10 @@ interface Sizes<T> {
 type Figures = Record<'p50' | 'p99', number>
 type Compared = Sizes<Figures> & { ratio: Figures }
 
-/** Calls both databases alternately. Returns the best attempt, because other work may have disturbed the others. */
+/**
+ * Sends the calls to both databases alternately. If the goal is missed, tries again, because other work may have slowed
+ * down the attempt. Returns the best attempt.
+ */
 async function compareSizes<T>(count: number, sizes: Sizes<T>, call: (item: T) => Promise<number>): Promise<Compared> {
   let best: Compared | undefined
   for (let attempt = 0; attempt < maxAttempts && (best === undefined || excess(best) > 1); attempt++) {
@@ -244,7 +255,9 @@ async function compareSizes<T>(count: number, sizes: Sizes<T>, call: (item: T) =
   return best
 }
 
-/** Divides each ratio by its goal and returns the larger quotient. It is at most 1 if both goals are reached. */
+/**
+ * Divides each ratio by its goal and returns the larger quotient. The quotient is at most 1 if both goals are reached.
+ */
 function excess({ ratio }: Compared): number {
   return Math.max(ratio.p50 / goal.p50, ratio.p99 / goal.p99)
 }

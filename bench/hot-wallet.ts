@@ -50,7 +50,7 @@ async function comparison(where: string, works: readonly Work[]): Promise<Row> {
   return compare({ measurement, unit: '/s', ours, other, goal: { atLeast: 0.5 } })
 }
 
-/** Starts `serve` from source on a new database with `count` unused cards. */
+/** Starts `serve` from the source code, on a new database with `count` unused cards. */
 async function startServer(databaseUrl: string, count: number) {
   const sandbox = await openSandbox(databaseUrl)
   const cards = await makeCards(sandbox, count)
@@ -66,8 +66,8 @@ async function startServer(databaseUrl: string, count: number) {
 }
 
 /**
- * Sends many authorizations on one wallet at once and counts the refused ones. Meanwhile, measures how long health
- * checks take.
+ * Sends many authorizations on one wallet at the same time and counts how many are refused. Meanwhile, measures how
+ * long health checks take.
  */
 export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Row[]> {
   const rows: Row[] = []
@@ -82,7 +82,7 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
       const startedAt = performance.now()
       const results = await Promise.allSettled(Array.from({ length: crowdSize }, server.authorizeNext))
       const seconds = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`
-      // Waits for the health check in progress, so that it is measured too.
+      // Waits until the health check in progress ends, so that this check is measured too.
       await once(worker, 'message')
       const refused = results.filter(({ status }) => status === 'rejected').length
       const slowest = Math.max(...healthMs)
@@ -100,7 +100,7 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
 }
 
 /**
- * Checks a server's health continuously and measures each check. This runs in a separate thread, because the thread
+ * Runs in a separate thread: checks a server's health continuously and measures how long each check takes. The thread
  * that sends the authorizations is too busy to measure times accurately.
  */
 if (!isMainThread) {

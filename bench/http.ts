@@ -2,14 +2,14 @@ import { type HttpServer, initializeParams, type Programs, processorMs } from '.
 import { cardAttributes, rateOf } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
-/** An MCP version: how its hosts call a tool over HTTP, and the goal for such calls. */
+/** A version of MCP: how hosts of this version call a tool over HTTP, and the goal for such calls. */
 interface Era {
   name: string
   /** Sends the requests that a host makes before its first tool call. Returns the headers for calls to the tool. */
   greet(server: HttpServer, tool: string): Promise<Record<string, string>>
   /** Parameters that are added to each call. */
   meta: object
-  /** The minimum ratio of our calls per second to those of the one-tool server, which only echoes a string. */
+  /** The goal: the minimum ratio of our server's calls per second to the one-tool server's calls per second. */
   minRatioToEcho: number
 }
 
@@ -58,8 +58,8 @@ const calls = 1_500
 const limit = 64
 
 /**
- * Compares calls per second over HTTP. Each call to our server is authorized and durably issues a card; the one-tool
- * server only echoes a string.
+ * Compares calls per second over HTTP. Our server checks permissions and durably issues a card for each call. The
+ * one-tool server only echoes a string.
  */
 export function measureHttp(programs: Programs): Promise<Row[]> {
   return measureEras(programs, async ({ name, minRatioToEcho }, { issue, echo }) => {
@@ -70,7 +70,9 @@ export function measureHttp(programs: Programs): Promise<Row[]> {
   })
 }
 
-/** Compares the CPU time that our server's process needs to issue a card over MCP and over REST. */
+/**
+ * Compares the CPU time that our server's process needs to issue a card over MCP with the time that it needs over REST.
+ */
 export function measureProcessor(programs: Programs): Promise<Row[]> {
   return measureEras(programs, async ({ name }, { ours, oneTool, issue, echo }) => {
     const rest = () => ours.rest('POST', '/agent-cards', cardAttributes)

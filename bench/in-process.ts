@@ -11,8 +11,8 @@ import { compare, inTurns, judge, measureMs, median, type Row } from './table.ts
 const resetsPerRound = 10
 
 /**
- * Compares resetting the default world with creating a sandbox and sending it one request. Does so with a database in a
- * file and with one in memory.
+ * Compares the time to reset the default world with the time to create a sandbox and send it one request. Measures this
+ * with a database in a file, and again with a database in memory.
  */
 export async function measureReset(directory: string): Promise<Row[]> {
   const rows: Row[] = []
@@ -39,7 +39,7 @@ async function useNewSandbox(database: string): Promise<void> {
   await sandbox.fetch('/whoami', { headers: { Authorization: `Bearer ${sandbox.keys.api}` } })
 }
 
-/** Creates records for the reset to remove: a card and its purchase. */
+/** Creates records for the reset to remove: a card and a purchase with that card. */
 async function createRecords({ url, fetch, keys }: Awaited<ReturnType<typeof createSandbox>>): Promise<void> {
   const credential = () => keys.agent
   const client = createClient({ baseUrl: url, fetch, credential, instanceId: 'bench', system: realSystem })

@@ -6,7 +6,10 @@ import { explainMisses } from './misses.ts'
 import type { Programs } from './processes.ts'
 import { type Row, tableText } from './table.ts'
 
-/** The measurements, by name. Each loads its code only when it starts, so that `--help` prints its text immediately. */
+/**
+ * The measurements, by name. Each measurement loads its code only when it starts, so that `--help` prints its text
+ * immediately.
+ */
 const measurements = {
   start: async ({ programs }) => (await import('./stdio.ts')).measureStart(await programs()),
   tools: async ({ programs }) => (await import('./stdio.ts')).measureTools(await programs()),

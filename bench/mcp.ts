@@ -11,8 +11,8 @@ import { compare, inTurns, judge, type Row, single } from './table.ts'
 const callsPerRound = 400
 
 /**
- * Compares the CPU time of a tool call in this process with that of the same request through `fetch`. Also counts the
- * SQL statements of two kinds of write.
+ * Compares the CPU time of a tool call in this process with the CPU time of the same request sent through `fetch`. Also
+ * counts the SQL statements for issuing a card and for authorizing a purchase.
  */
 export async function measureMcp(): Promise<Row[]> {
   const sandbox = await openSandbox('sqlite::memory:')
@@ -62,8 +62,8 @@ async function processorMsOf(work: () => Promise<unknown>): Promise<number> {
 const countedCalls = 100
 
 /**
- * Counts the SQL statements during sequential calls, including those of background work. Leaves out pragmas and the
- * statements that begin and end transactions and savepoints.
+ * Counts the SQL statements per call when calls run one after another. Includes the statements of background work.
+ * Leaves out pragmas and the statements that begin or end transactions and savepoints.
  */
 async function countStatements(sandbox: Sandbox): Promise<Row[]> {
   const cards: string[] = []

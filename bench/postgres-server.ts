@@ -6,7 +6,7 @@ import { freePort } from '../test/support/free-port.ts'
 /** The URLs of two new databases, one for each engine. */
 export type Databases = { sqlite: string; postgres: string }
 
-/** Starts a PostgreSQL server with its default settings: a commit waits until it is on disk (`fsync`). */
+/** Starts a PostgreSQL server with the default durability: a commit waits until its data is on disk (`fsync`). */
 export async function startPostgres(directory: string) {
   const folder = await mkdtemp(join(directory, 'postgres-'))
   // If this process runs as root, the server runs as the user `postgres`, which needs access to these folders.

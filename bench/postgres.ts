@@ -26,17 +26,22 @@ export async function measurePostgres(directory: string): Promise<Row[]> {
 
 const rounds = 4
 const roundMs = 400
-/** The size of the baseline's connection pool, which does not depend on the service's pool. */
+/** The number of connections in the baseline's pool. This number stays the same even if the service's pool changes. */
 const connections = 10
 
-/** The loads to compare. `limit` is the number of calls in flight, `count` the maximum number of calls in a round. */
+/**
+ * The loads to compare. `limit` is the number of calls in flight; `count` is the maximum number of calls in a round.
+ */
 const loads = [
   { mode: 'one party, sequential', parties: 1, limit: 1, count: 200, goal: { atLeast: 0.8 } },
   { mode: 'one party, 64 in flight', parties: 1, limit: 64, count: 800, goal: undefined },
   { mode: '64 parties, 64 in flight', parties: 64, limit: 64, count: 800, goal: { atLeast: 3 } },
 ]
 
-/** Compares the service's authorizations per second with those of the baseline's statements on bare `pg`. */
+/**
+ * Compares the service with the baseline, which runs only SQL statements on bare `pg`: how many authorizations per
+ * second each of them makes.
+ */
 async function measureParties(oursUrl: string, bareUrl: string): Promise<Row[]> {
   const ours = await openSandbox(oursUrl)
   const bare = await openBare(bareUrl)
@@ -61,11 +66,17 @@ async function measureParties(oursUrl: string, bareUrl: string): Promise<Row[]> 
   }
 }
 
-/** Buyers with their unused cards. `who` is the buyer's key for the service, or its `Caller` for the baseline. */
+/**
+ * Buyers with their unused cards. `who` is the buyer's key if the service is measured, or the buyer's `Caller` if the
+ * baseline is measured.
+ */
 type Buyers<Who> = { who: Who; cards: string[] }[]
 
 const maxParties = Math.max(...loads.map(({ parties }) => parties))
-/** Returns how many cards the party with the given index needs. The first parties take part in more loads. */
+/**
+ * Returns how many cards the party with the given index needs. Parties with low indexes need more, because they take
+ * part in more loads.
+ */
 function cardsNeeded(party: number): number {
   const shares = loads.map(({ parties, count }) => (party < parties ? Math.ceil(count / parties) : 0))
   return shares.reduce((sum, share) => sum + (rounds + 1) * share, 0)
@@ -81,7 +92,10 @@ function draw<Who>(buyers: Buyers<Who>, parties: number, count: number): { who: 
   })
 }
 
-/** Opens a pool that runs the bare statements, with a round trip for each. A lock serializes a party's transactions. */
+/**
+ * Opens a connection pool for the baseline's statements. Each statement takes a round trip to PostgreSQL. A lock
+ * serializes a party's transactions.
+ */
 async function openBare(url: string) {
   const pool = new pg.Pool({ connectionString: url, max: connections })
   // Ignores connection errors, because the server may close connections when it stops. Queries still report errors.
@@ -128,7 +142,7 @@ function withPlaceholders(sql: string): string {
 const quietCalls = 60
 const hotInFlight = 64
 
-/** Compares the slowest calls of a quiet party with and without another, hot party that has 64 calls in flight. */
+/** Compares the slowest calls of a quiet party with and without a second, hot party, which has 64 calls in flight. */
 async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]> {
   const rows: Row[] = []
   for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {
@@ -154,7 +168,7 @@ async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]
   return rows
 }
 
-/** Authorizes cards one after another. Returns the 99th percentile of the durations in milliseconds. */
+/** Authorizes purchases one after another. Returns the 99th percentile of their durations, in milliseconds. */
 async function measureP99(sandbox: Sandbox, key: string | undefined): Promise<number> {
   const tookMs: number[] = []
   for (const cardId of await makeCards(sandbox, quietCalls, key)) {

@@ -15,7 +15,10 @@ type Environment = Readonly<Record<string, string>>
 /** The time after which the bench gives up on a server that does not respond. No call takes that long. */
 const hungMs = 60_000
 
-/** Starts Node with this process's environment, except the variables that configure Node or this package. */
+/**
+ * Starts Node with this process's environment and `env`. Variables of this process that configure Node or this package
+ * are left out.
+ */
 export function startNode(parameters: readonly string[], env: Environment = {}): ChildProcess {
   const plain = Object.entries(process.env).filter(([name]) => !/^(NODE_|PAYMENTS_)/.test(name))
   return spawn(process.execPath, [...parameters], {
@@ -42,7 +45,7 @@ export const initializeParams = {
   clientInfo: { name: 'bench', version: '1' },
 } as const
 
-/** Starts an MCP server that communicates over stdio. Both sides of a comparison use this code. */
+/** Starts an MCP server that communicates over stdio: this package's server, or one to compare it with. */
 export function startStdioServer(parameters: readonly string[], env: Environment) {
   const child = startNode(parameters, env)
   const waiting = new Map<number, PromiseWithResolvers<Record<string, unknown>>>()
@@ -59,7 +62,7 @@ export function startStdioServer(parameters: readonly string[], env: Environment
   })
   const write = (message: object) => child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   let lastId = 0
-  /** Sends a request. Rejects if the answer is an error or the tool reports one. */
+  /** Sends a request. Rejects if the answer is an error or the tool reports an error. */
   const request = (method: string, params: object) => {
     const call = Promise.withResolvers<Record<string, unknown>>()
     waiting.set(++lastId, call)
@@ -108,7 +111,7 @@ export async function startHttpServer(
   return {
     pid: child.pid ?? 0,
     origin: url.origin,
-    /** Posts a JSON-RPC message. Rejects if the answer is an error or the tool reports one. */
+    /** Posts a JSON-RPC message. Rejects if the answer is an error or the tool reports an error. */
     post: async (message: object, headers: Record<string, string> = {}) => {
       const {
         statusCode,
@@ -151,7 +154,7 @@ function waitForUrl(child: ChildProcess): Promise<URL> {
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** Builds this package's bundle. Returns the path of its program. */
+/** Builds this package's bundle. Returns the path of the program in the bundle. */
 export function ourBundle(): string {
   execFileSync('npm', ['run', '--silent', 'bundle'], { cwd: here('..'), stdio: ['ignore', 'ignore', 'inherit'] })
   return here('../bundle/server/cli.js')
@@ -161,7 +164,8 @@ export type Programs = Awaited<ReturnType<typeof preparePrograms>>
 
 /** Builds the programs to compare, and seeds a database for the stdio server. */
 export async function preparePrograms(directory: string) {
-  // Node puts its compile cache into this folder, so the cache starts empty and is deleted with the folder.
+  // With these variables, Node puts its compile cache into `directory`. So the cache starts empty and is deleted with
+  // this folder.
   const env = { TMPDIR: directory, TMP: directory, TEMP: directory }
   const ours = ourBundle()
   const folder = join(directory, 'one-tool')
@@ -209,15 +213,16 @@ export function residentMegabytes(pid: number): number {
 }
 
 /**
- * Returns the CPU time of a process and all its threads. It is accurate to 10 ms on Linux; elsewhere, the accuracy is
- * that of `ps`.
+ * Returns the CPU time of a process, including all its threads, in milliseconds. On Linux, the time is accurate to 10
+ * ms; elsewhere, it is as accurate as the output of `ps`.
  */
 export function processorMs(pid: number): number {
   if (process.platform !== 'linux') {
     const parts = ps('time', pid).trim().split(':')
     return parts.reduce((seconds, part) => seconds * 60 + Number(part), 0) * 1000
   }
-  // Adds fields 14 and 15 of proc(5), in ticks of 10 ms. Cuts off field 2 first: the command in it may contain spaces.
+  // Adds fields 14 and 15 (see proc(5)), which count ticks of 10 ms. Cuts off fields 1 and 2 first, because the command
+  // in field 2 may contain spaces.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
     .split(' ')

@@ -21,11 +21,14 @@ export const serverSettings = {
   PAYMENTS_SANDBOX_AGENT_KEY: secret,
 }
 
-/** The number of idempotency keys created so far. With the start time of the bench, it makes each key unique. */
+/**
+ * The number of idempotency keys created so far. Each key contains this number and the start time of the bench, so no
+ * two keys are equal.
+ */
 let keyCount = 0
 
 /**
- * Opens the service in this process on a seeded database.
+ * Opens the service in this process, and seeds its database.
  * @param wrapStore wraps the store before the service uses it
  * @param keepsRuns whether the service records run entries
  */
@@ -37,7 +40,7 @@ export async function openSandbox(databaseUrl: string, wrapStore = (store: Store
   const service = createService({ store, system, environment, rateLimit: manyPerMinute, log, keepsRuns })
   const seeded = await service.seed({ apiKey: secret, agentKey: secret })
   const [key, apiKey] = [String(seeded.agentKey), String(seeded.apiKey)]
-  /** Returns a request with the key `bearer`, by default the seeded agent's. */
+  /** Returns a request with the key `bearer`, by default the key of the seeded agent. */
   const request = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, attributes?: object, bearer = key) => {
     const headers: Record<string, string> = { Authorization: `Bearer ${bearer}`, 'X-Instance-ID': 'bench' }
     if (method !== 'GET') headers['Idempotency-Key'] = `bench ${performance.timeOrigin} ${++keyCount}`
@@ -55,7 +58,10 @@ export async function openSandbox(databaseUrl: string, wrapStore = (store: Store
 
 let issued = 0
 
-/** The attributes of a new card. The amount always differs, because an identical call would count as a repeat. */
+/**
+ * The attributes of a new card. Each read of the amount returns a different number, because an identical call would
+ * count as a repeat.
+ */
 export const cardAttributes = {
   merchant: { name: 'Books' },
   get maximumAmount() {
@@ -79,7 +85,10 @@ export async function authorize(sandbox: Sandbox, cardId: string, key?: string):
   return data.id
 }
 
-/** Processes items, at most `limit` at a time, until the time is over or all are done. Returns the items per second. */
+/**
+ * Processes items, at most `limit` at a time, until the time is over or all items are done. Returns the number of items
+ * per second.
+ */
 export async function rateWithin<Item>(
   milliseconds: number,
   limit: number,
@@ -95,7 +104,7 @@ export async function rateWithin<Item>(
   return done / ((performance.now() - startedAt) / 1000)
 }
 
-/** Calls `work` `count` times, with at most `limit` calls at a time. Returns the calls per second. */
+/** Calls `work` `count` times, with at most `limit` calls at a time. Returns the number of calls per second. */
 export function rateOf(count: number, limit: number, work: () => Promise<unknown>): Promise<number> {
   return rateWithin(Number.POSITIVE_INFINITY, limit, Array.from({ length: count }), work)
 }
@@ -149,7 +158,10 @@ async function makeBuyer(tx: Transaction): Promise<Buyer> {
   return { ...buyer, key }
 }
 
-/** Creates `count` unused cards for the key's agent by issuing one card and copying its row. */
+/**
+ * Creates `count` unused cards for the agent with the key `key`, by issuing one card and copying its row. Returns their
+ * ids.
+ */
 export async function makeCards(sandbox: Sandbox, count: number, key?: string): Promise<string[]> {
   const issued = await issueCard(sandbox, key)
   const cards: string[] = []

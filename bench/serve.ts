@@ -47,7 +47,7 @@ function installRival(directory: string): Program {
     parameters: [join(folder, 'node_modules/emulate/dist/index.js'), 'start', '--service', 'stripe', '--port'],
     create: {
       path: '/v1/customers',
-      // The rival refuses a key after 5,000 calls in an hour, so the bench changes the key after 4,000 calls.
+      // The rival refuses a key after 5,000 calls in an hour, so the bench uses a new key after every 4,000 calls.
       headers: (count) => ({
         authorization: `Bearer sk_test_${Math.floor(count / 4_000)}`,
         'content-type': 'application/x-www-form-urlencoded',

@@ -9,8 +9,8 @@ const [sequentialCalls, parallelCalls, maxInFlight] = [250, 640, 64]
 const cardCount = (rounds + 1) * (sequentialCalls + parallelCalls)
 
 /**
- * Compares authorizations per second on a SQLite file: those of the service with those of the baseline, which runs only
- * SQL statements, on bare `node:sqlite`.
+ * Compares the service with the baseline, which runs only SQL statements on bare `node:sqlite`: how many authorizations
+ * per second each of them makes on a SQLite file.
  */
 export async function measureSqlite(directory: string): Promise<Row[]> {
   const ours = await openSandbox(`sqlite:${join(directory, 'ours.sqlite')}`)
@@ -37,7 +37,7 @@ export async function measureSqlite(directory: string): Promise<Row[]> {
 /** Opens a database for the baseline's statements. Each authorization is a separate transaction. */
 function openBare(path: string) {
   const database = new DatabaseSync(path)
-  // These are the settings of src/service/store/engine/sqlite.ts.
+  // src/service/store/engine/sqlite.ts has the same values for these settings.
   database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma temp_store = memory')
   database.exec('pragma cache_size = -16000')
   database.exec(baselineTables)

@@ -7,7 +7,9 @@ const whoami = { name: 'whoami', arguments: {} }
 const issue = { name: 'issue_agent_card', arguments: cardAttributes }
 const echo = { name: 'echo', arguments: { text: 'hello' } }
 
-/** Measures the time from the start of the process to the answers to `initialize` and to the first tool call. */
+/**
+ * Measures the time from the start of the server's process to the answers to `initialize` and to the first tool call.
+ */
 export async function measureStart({ startOurs, startOneTool, timeBareNode }: Programs): Promise<Row[]> {
   const calledMs: number[][] = [[], []]
   const start = (open: () => StdioServer, call: object, called: number[] | undefined) => async () => {
@@ -24,7 +26,8 @@ export async function measureStart({ startOurs, startOneTool, timeBareNode }: Pr
     }
   }
   const works = [start(startOurs, whoami, calledMs[0]), start(startOneTool, echo, calledMs[1]), timeBareNode]
-  // These starts do not count. They fill the file cache and the compile cache, which a process writes when it ends.
+  // These starts are not measured. They fill the file cache, and the compile cache, which Node writes when a process
+  // ends.
   await inTurns(2, works)
   const [ours, oneTool, bare] = await inTurns(15, works)
   const [ourCalls, oneToolCalls] = calledMs.map((samples) => samples.slice(-15))
@@ -43,8 +46,8 @@ const modes = [
 ] as const
 
 /**
- * Measures calls per second over stdio. Each call to this package's server issues a card and writes it to disk. Of the
- * other two servers, one only echoes a string, and one also writes it to disk.
+ * Measures calls per second over stdio. Each call to this package's server issues a card and writes it to disk. Both
+ * other servers echo a string, and the second of them also writes the string to disk.
  */
 export async function measureTools(programs: Programs): Promise<Row[]> {
   const servers = [programs.startOurs(), programs.startOneTool(), programs.startOneToolDurable()]
@@ -70,7 +73,7 @@ export async function measureTools(programs: Programs): Promise<Row[]> {
 
 const idleMs = 3_000
 
-/** Measures the memory of a server that has answered one call and is then idle. */
+/** Measures the memory of a server that has answered one call and has been idle since. */
 export async function measureMemory({ startOurs, startOneTool }: Programs): Promise<Row[]> {
   const idle = (open: () => StdioServer, call: object) => async () => {
     const server = open()

@@ -1,11 +1,16 @@
-/** A line of the printed table. Absolute figures depend on the machine, so compare only ratios between machines. */
+/**
+ * A line of the printed table. Absolute figures depend on the machine, so only ratios are comparable between machines.
+ */
 export interface Row {
   measurement: string
   ours: string
   other: string
   ratio: string
   goal: string
-  /** Whether the goal is reached. If not, the number is that of the explanation below the table. */
+  /**
+   * Whether the goal is reached; empty if there is no goal. The number in `no (1)` refers to an explanation below the
+   * table.
+   */
   reached: 'yes' | 'no' | `no (${number})` | ''
 }
 
@@ -24,8 +29,8 @@ interface Comparison {
 }
 
 /**
- * Takes one sample of every task in each round, so that a disturbance affects all tasks alike. The first round is a
- * warm-up and is dropped. Returns the samples of each task.
+ * Takes one sample of every task in each round, so that a disturbance affects all tasks alike. An additional first
+ * round is a warm-up, and its samples are dropped. Returns the samples of each task.
  */
 export async function inTurns(rounds: number, tasks: readonly (() => Promise<number>)[]): Promise<number[][]> {
   const samples: number[][] = tasks.map(() => [])

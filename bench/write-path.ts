@@ -73,7 +73,10 @@ async function prepareRounds(sandbox: Sandbox, work: Work): Promise<() => Promis
   }
 }
 
-/** Returns a store that skips the writes deferred to the end of a transaction: the events and the activity's hashes. */
+/**
+ * Returns a store that skips the work deferred to the end of a transaction: writing the events and the ends of the
+ * activity chains.
+ */
 function withoutEvents(store: Store): Store {
   return {
     dialect: store.dialect,

@@ -26,7 +26,10 @@ interface Exported {
   /** Whether the declaration is in the entry point's own file; false if it is re-exported from another file. */
   isOwn: boolean
   comment: DocComment
-  /** The code of the declaration, without the body of a function, a class, or an interface with described members. */
+  /**
+   * The code of the declaration. The body of a function or class is left out. The body of an interface is left out if
+   * any of its members has a comment.
+   */
   signature: string
   members: { signature: string; comment: DocComment }[]
 }
@@ -45,8 +48,8 @@ interface Node {
 }
 
 /**
- * Returns the reference of an entry point in Markdown: functions first, then its own types and values, then those that
- * it re-exports from other files.
+ * Returns the reference of an entry point in Markdown: functions first, then its own types and values, then the types
+ * and values that it re-exports from other files.
  */
 export function apiReference(entryPoint: keyof typeof entryPoints): string {
   const all = exportsOf(entryPoints[entryPoint])
@@ -165,7 +168,7 @@ function forCell(text: string): string {
   return withLinks(text).replace(/\s+/g, ' ').replaceAll('|', '\\|')
 }
 
-/** Turns a reference to a document, such as `(docs/time.md)`, into a link. */
+/** Turns each reference to a document, such as `(docs/time.md)`, into a link. */
 function withLinks(text: string): string {
   return text.replace(/\(docs\/([\w-]+\.md)(#[\w-]+)?\)/g, (_, file, anchor = '') => `([${file}](${file}${anchor}))`)
 }

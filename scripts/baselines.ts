@@ -8,8 +8,9 @@ import { runTrial } from '../src/rehearse/trial.ts'
 import { forEachConcurrently } from '../src/rehearse/workers.ts'
 import { type BaselineResults, baselinesFile, readBaselines } from './baselines-table.ts'
 
-// Runs every scripted agent (baseline) in the scenarios named on the command line, or else in all of the package's
-// scenarios. Prints the result of each trial, and saves the results, which `npm run generate` shows in docs/.
+// Runs every scripted agent (baseline) in the scenarios named on the command line; if none are named, in all of the
+// package's scenarios. Prints the result of each trial, and saves the results. `npm run generate` adds the saved
+// results to the documents in docs/.
 
 const names = process.argv.slice(2)
 const scenarios = await loadScenarios(names)

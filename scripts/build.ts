@@ -6,7 +6,10 @@ import { copyPageAssetsBesideCode } from './page-assets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Empties `folder`, because files left by an earlier build would be published, and compiles the package into it. */
+/**
+ * Compiles the package into `folder`. Empties the folder first, because files of an earlier build would be published
+ * too.
+ */
 export function buildPackage(folder: string, compilerOptions: readonly string[] = []): void {
   rmSync(folder, { recursive: true, force: true })
   const compiler = join(root, 'node_modules/typescript/bin/tsc')

@@ -9,7 +9,7 @@ import { copyPageAssets } from './page-assets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The width and height of the icon, in pixels, that extension stores require. */
+/** The icon's width and height in pixels, as extension stores require. */
 const iconSide = 512
 
 /** The esbuild options of the bundle. The bench builds its one-tool server with the same options. */
@@ -18,14 +18,15 @@ export const bundleOptions = {
   format: 'esm',
   platform: 'node',
   target: 'node22',
-  // Each dynamic import becomes a separate file, so that the stdio server loads little code when it starts.
+  // Code that is imported dynamically goes into separate files, so that the stdio server loads little code when it
+  // starts.
   splitting: true,
   chunkNames: '[name]-[hash]',
   minifySyntax: true,
   minifyWhitespace: true,
   minifyIdentifiers: false,
   legalComments: 'external',
-  // esbuild can't follow the imports in jsonc-parser's default build, so its ES modules are used instead.
+  // esbuild can't follow the imports in jsonc-parser's default build, so jsonc-parser's ES modules are used instead.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // Optional packages that users install themselves: pg's native addon, and the AI SDK for rehearse --model.
   external: ['pg-native', 'ai', '@ai-sdk/*'],
@@ -38,13 +39,14 @@ export const bundleOptions = {
 } as const satisfies BuildOptions
 
 const stdioFile = join(root, 'src/commands/stdio.ts')
-/** The files that run before `stdio.ts` is loaded, so they must not import it. */
+/** The files that run before `stdio.ts` is loaded. The plugin below must not add an import of `stdio.ts` to them. */
 const earlierFiles = [join(root, 'src/cli.ts'), join(root, 'src/commands/start-memory.ts')]
 
 /**
- * Puts all code that the stdio server needs to start into one file, which loads faster than about twenty small
- * files. esbuild puts modules into one file if the same dynamic imports reach them. So the plugin adds an import of
- * `stdio.ts` to every dynamically imported file: then all of them reach the code that `stdio.ts` needs.
+ * Puts all code that the stdio server needs to start into one file, which loads faster than about twenty small files.
+ * esbuild puts two modules into the same file if exactly the same dynamic imports lead to both. So the plugin adds an
+ * import of `stdio.ts` to every dynamically imported file. Then every dynamic import leads to all the code that
+ * `stdio.ts` needs, and this code ends up in one file.
  */
 const startInOneFile: Plugin = {
   name: 'the start in one file',
@@ -67,7 +69,7 @@ interface Bundle {
   folder: string
 }
 
-/** Empties `folder`, then bundles `entry` into server/cli.js there, with the other files of an MCPB bundle. */
+/** Empties `folder`, bundles `entry` into the file server/cli.js in it, and adds the other files of an MCPB bundle. */
 export async function bundle({ entry, folder }: Bundle): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -85,7 +87,10 @@ export async function bundle({ entry, folder }: Bundle): Promise<void> {
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')
 }
 
-/** Packs a bundle's folder into one MCPB file, for AI hosts. @throws Error if the folder's manifest.json is invalid. */
+/**
+ * Packs a bundle's folder into one MCPB file, which AI hosts can install.
+ * @throws Error if the folder's manifest.json is invalid.
+ */
 export async function packBundle({ folder, file }: { folder: string; file: string }): Promise<void> {
   const isPacked = await packExtension({ extensionPath: folder, outputPath: file, silent: true })
   if (!isPacked) throw new Error(`${folder} could not be packed. To see the reason, run: mcpb pack ${folder}`)

@@ -1,6 +1,7 @@
 /**
- * Takes the screenshot of the console at the top of the README. For this, an agent buys at two merchants over MCP in a
- * new sandbox. After changing how the console looks, take a new screenshot with `npm run picture`.
+ * Takes the screenshot of the console that the README shows. Before that, an agent buys at two merchants over MCP in a
+ * new sandbox, so that the console has calls to show. After changing how the console looks, take a new screenshot with
+ * `npm run picture`.
  */
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'

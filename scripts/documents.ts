@@ -98,7 +98,8 @@ export function manifest(facts: PackageFacts): string {
         },
       ]),
     ),
-    // The default tools that an agent may use. If the settings select others, a host learns them from the server.
+    // The tools that are offered by default and that agents may use. If the settings select other tools, a host gets
+    // their list from the running server.
     tools: operations
       .filter(({ toolsets, permission }) => toolsets.includes('default') && permissions[permission].agent)
       .map(({ name, description }) => ({ name, description })),
@@ -112,7 +113,7 @@ export function manifest(facts: PackageFacts): string {
 /** The icon's path in the bundle. */
 export const iconFile = 'icon.png'
 
-/** Returns the text of server.json for the registry of MCP servers, by the registry's schema of 2025-12-11. */
+/** Returns the text of server.json for the registry of MCP servers, in the registry's schema of 2025-12-11. */
 export function registryEntry({ name, mcpName, version, homepage, repository }: PackageFacts): string {
   return formatJson({
     $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
@@ -140,7 +141,7 @@ export function registryEntry({ name, mcpName, version, homepage, repository }: 
   })
 }
 
-/** Returns JSON as Biome formats it: an array of strings is on one line if it fits into 120 columns. */
+/** Returns a value as JSON in Biome's format: an array of strings is on one line if that line fits into 120 columns. */
 export function formatJson(value: unknown): string {
   const arrayOfStrings = /^( *)(.*)\[\n\s+("[^"]*"(?:,\n\s+"[^"]*")*)\n\s+\](,?)$/gm
   const text = JSON.stringify(value, null, 2).replace(arrayOfStrings, (whole, indent, before, items, comma) => {
@@ -152,7 +153,7 @@ export function formatJson(value: unknown): string {
 
 const operations = Object.values(catalogue) as OperationDefinition[]
 
-/** The settings that an AI host asks its user for, with the titles that it shows. */
+/** The settings that an AI host asks its user for, with the titles that the host shows. */
 const titles: { readonly [K in SettingKey]?: string } = {
   key: 'Key',
   baseUrl: 'Address of the API',

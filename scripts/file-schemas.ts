@@ -11,7 +11,10 @@ interface JsonSchema {
   required?: string[]
 }
 
-/** The JSON Schemas with which editors check world files and scenario files, by the schemas' paths in the package. */
+/**
+ * Functions that return the JSON Schemas with which editors check world files and scenario files, by the path of the
+ * schema in the package.
+ */
 export const fileSchemas: Readonly<Record<string, () => string>> = {
   'schemas/world.schema.json': () => schemaText('A world file of payments-mcp', worldShape, false),
   'schemas/scenarios.schema.json': () => schemaText('A scenario file of payments-mcp', listOf(Scenario, 'id'), true),
@@ -24,7 +27,6 @@ function schemaText(title: string, schema: z.ZodType, hasDraws: boolean): string
   return `${JSON.stringify({ $schema, title, ...whole, $defs }, null, 1)}\n`
 }
 
-/** The context in which a schema is converted. */
 interface Context {
   /** The name of the field that the schema describes. */
   name: string
@@ -63,7 +65,7 @@ function toFileSchema(schema: JsonSchema, context: Context): JsonSchema {
   return context.hasDraws && isValue ? { ...about, anyOf: [inner, placeholder] } : { ...about, ...inner }
 }
 
-/** Adds a definition under a new key. Returns the reference to it. */
+/** Adds a definition under a new key. Returns a reference to the definition. */
 function addDefinition({ name, $defs }: Context, schema: JsonSchema): string {
   const taken = Object.keys($defs).filter((key) => key.replace(/\d+$/, '') === name).length
   const key = taken === 0 ? name : `${name}${taken + 1}`
@@ -71,7 +73,7 @@ function addDefinition({ name, $defs }: Context, schema: JsonSchema): string {
   return `#/$defs/${key}`
 }
 
-/** Converts the schemas in the value of a keyword. Returns any other value unchanged. */
+/** Converts the schemas in the value of a keyword. Returns a value without schemas unchanged. */
 function convertKeyword(keyword: string, value: unknown, context: Context): unknown {
   const one = (schema: unknown, name = context.name) => toFileSchema(schema as JsonSchema, { ...context, name })
   if (['items', 'additionalProperties'].includes(keyword) && typeof value === 'object') return one(value)

@@ -13,7 +13,7 @@ export interface MeasuredMutant {
   name: string
   kind: MutantKind
   does: string
-  /** The number of scenarios to which the mutant's mistake applies. */
+  /** The number of scenarios in which the mutant could make its mistake. */
   tried: number
   /** The number of these scenarios in which the judge detected the mistake. */
   caught: number

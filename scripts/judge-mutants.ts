@@ -8,9 +8,9 @@ import { countCaught, type MutantRun, runMutants } from '../src/rehearse/mutants
 import { mutantsTable } from '../src/rehearse/mutants/table.ts'
 import { type JudgeMutants, judgeMutantsFile, readJudgeMutants } from './judge-mutants-table.ts'
 
-// Runs the mutants named on the command line, or else all mutants, in all scenarios of the package. A mutant is a
-// careful agent with one mistake. Prints how many mistakes the judge detected, and saves the results for
-// docs/rehearse.md.
+// Runs the mutants named on the command line in all scenarios of the package. If none are named, runs all mutants. A
+// mutant is an agent that works like the scripted agent `careful`, but makes one mistake. Prints how many of the
+// mistakes the judge detected, and saves the results for docs/rehearse.md.
 
 const names = process.argv.slice(2)
 const isChosen = (name: string) => names.length === 0 || names.includes(name)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The folders of files that the code next to them reads at run time. */
+/** Each of these folders contains files that the code next to the folder reads at run time. */
 const folders = [
   'src/display/styles',
   'src/service/pages/frame/assets',
@@ -13,12 +13,12 @@ const folders = [
   'src/rehearse/scenarios',
 ] as const
 
-/** Copies the folders into `folder`, next to the bundled code. */
+/** Copies the asset folders into `folder`, next to the bundled code. */
 export function copyPageAssets(folder: string): void {
   for (const path of folders) cpSync(join(root, path), join(folder, basename(path)), { recursive: true })
 }
 
-/** Copies the folders into `dist` under their source paths, next to code that was compiled file by file. */
+/** Copies the asset folders into `dist` under their source paths, next to code that was compiled file by file. */
 export function copyPageAssetsBesideCode(dist: string): void {
   for (const path of folders) cpSync(join(root, path), join(dist, path), { recursive: true })
 }

@@ -24,7 +24,10 @@ export function caughtBy({ trap, twin }: { trap: Scenario; twin: Scenario }): Ba
   return names.filter((name) => passed[trap.id]?.includes(name) === false && passed[twin.id]?.includes(name) === true)
 }
 
-/** Returns a section for each family, with a table of its scenarios and the baselines that they catch. */
+/**
+ * Returns a section for each family. Each section has a table of the family's pairs of scenarios, with the baselines
+ * that each pair catches.
+ */
 export function scenariosTables(table: Table): string {
   const pairs = scenarioPairs()
   return families

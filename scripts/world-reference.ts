@@ -9,20 +9,23 @@ type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => 
 type Layers = readonly z.ZodType[]
 
 /**
- * Returns a table for each kind of record in a world file. Together they list every field with its description from the
- * schema.
+ * Returns a table for each kind of record in a world file. Together the tables list every field with its description
+ * from the schema.
  */
 export function worldReference(table: Table): string {
   const sections: string[] = []
   const shownAt = new Map<unknown, string>()
-  /** Returns a reference to the earlier path if the same table or long text was already shown there. */
+  /**
+   * Returns a reference to the path at which the same table or text was already shown. Otherwise, notes `path` for
+   * later calls and returns undefined.
+   */
   const referenceTo = (content: unknown, path: string): string | undefined => {
     const earlier = shownAt.get(content)
     if (earlier === undefined) shownAt.set(content, path)
     return earlier === undefined ? undefined : `the same as \`${earlier}\``
   }
   const visit = (place: string, layers: Layers): void => {
-    // The tables omit `ref`, which docs/worlds.md explains above them.
+    // The tables omit `ref`, because docs/worlds.md explains this field above the tables.
     const names = fieldsOf(layers).filter((name) => name !== 'ref')
     const fields = names.map((name) => ({ name, under: layersUnder(layers, name), path: `${place}${name}` }))
     const inner: (() => void)[] = []

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 
 /**
- * Creates a backend that buys a ticket for each POST of {id, price, budget}, in cents. It answers 201 if it has paid,
- * 402 if the card is declined, and 502 if the purchase fails for any other reason.
+ * Creates a backend that buys a ticket for each POST of {id, price, budget}. The price and the budget are in cents. The
+ * backend answers 201 if it has paid, 402 if the card is declined, and 502 if the purchase fails for any other reason.
  */
 export function createBackend(payments) {
   return createServer(async (request, response) => {

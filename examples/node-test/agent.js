@@ -17,7 +17,10 @@ async function buy(client, { merchant, price, budget }) {
   return status === 'declined' ? `Declined: ${decline.detail}` : `Paid $${(price / 100).toFixed(2)} at ${merchant}.`
 }
 
-/** Calls a tool, and once more if no answer comes. The server recognizes the repeat and does not carry it out twice. */
+/**
+ * Calls a tool, and repeats the call once if no answer comes. The server recognizes the repeat and does not carry out
+ * the call twice.
+ */
 async function call(client, name, args) {
   const request = () => client.callTool({ name, arguments: args })
   const { isError, content, structuredContent } = await request().catch(request)

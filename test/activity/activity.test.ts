@@ -220,7 +220,8 @@ onEachDatabase('activity', (database) => {
       } as const
       const context = { system: world.system, nowMs: world.system.now() }
       await expect(deleteEnd((tx) => recordAct({ tx, ...context }, act))).rejects.toEqual(new Rollback(last + 1))
-      // An attacker who has only the database can change the stored end of the chain, but cannot compute its seal.
+      // An attacker who has only the database can change the stored end of the chain, but cannot compute the seal of
+      // the changed end.
       const unsealed = deleteEnd(async (tx) => {
         const [row] = await activityAfter(tx, partyId, last - 3, 1)
         const end = { activitySequence: last - 2, hash: row?.hash ?? '' }

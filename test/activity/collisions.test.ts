@@ -21,7 +21,10 @@ onEachDatabase('activity about resources with colliding hashes', (database) => {
   })
   afterEach(() => world.drop())
 
-  /** Returns two card ids with equal timestamps, one for each party, whose hashes collide. */
+  /**
+   * Returns two card ids with equal timestamps. The hash of the first party and the first id equals the hash of the
+   * second party and the second id.
+   */
   const findCollision = (): readonly [string, string] => {
     const cardIdOf = (number: number) => `pcd_${'0'.repeat(12)}${number.toString(16).padStart(20, '0')}`
     const cardIdByHash = new Map<number, string>()

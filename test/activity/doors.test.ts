@@ -16,7 +16,7 @@ import { cardFor, pay, startCheckout } from '../shops/shopping.ts'
 import { sqlite } from '../support/databases.ts'
 import type { World } from '../support/world.ts'
 
-/** Checks that every route that makes a change records it in the activity with the right actor. */
+/** Checks that every route that makes a change records the change in the activity, with the right actor. */
 
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
 const changing = operations.filter(([, { effect }]) => effect !== 'read')
@@ -74,7 +74,10 @@ describe('the activity of operations', () => {
   })
 })
 
-/** A function that prepares a change. `act` makes the change; `entries` are the activity entries that it must add. */
+/**
+ * A function that prepares a change. `act` makes the change; `entries` are the activity entries that the change must
+ * add.
+ */
 type Change = (
   on: Grounds,
 ) => Promise<{ act: () => Promise<unknown>; entries: readonly [operation: string, actor: string][] }>
@@ -92,8 +95,9 @@ const json = ({ site }: Grounds, path: string, attributes: object) =>
   )
 
 /**
- * Returns a change that submits a page's form, as the signed-in owner or, with `visitorActor`, without signing in.
- * `visitorActor` returns the expected actor for the id of the record to which the page's link belongs.
+ * Returns a change that submits a page's form. If `visitorActor` is omitted, the signed-in owner submits the form;
+ * otherwise, a visitor who is not signed in submits it. `visitorActor` gets the id of the record that the page's link
+ * opens, and returns the expected actor.
  */
 const formChange =
   (
@@ -114,7 +118,7 @@ const tableByPath: Record<string, 'paymentRequests' | 'partyInvitations'> = {
   join: 'partyInvitations',
 }
 
-/** Returns the id of the record to which the path of a secret link belongs. */
+/** Returns the id of the record that a secret link opens. `path` is the path of the link. */
 async function recordAt({ site: { world } }: Grounds, path: string): Promise<string> {
   const tokenHash = sha256(path.split('/').at(-1) ?? '')
   if (path.startsWith('/claim')) {
@@ -388,14 +392,20 @@ const sameOriginForm = ({ service }: World, path: string, fields: Record<string,
     }),
   )
 
-/** Starts a shop checkout as the agent, and issues a card for it. Returns the checkout's id and its page's path. */
+/**
+ * Starts a shop checkout as the agent, and issues a card for it. Returns the checkout's id and the path of the
+ * checkout's page.
+ */
 async function createShopCheckout({ site: { world } }: Grounds): Promise<{ id: string; path: string }> {
   const { id, attributes } = await startCheckout(world, 'plain-goods', { items: [{ productId: 'stoneware-mug' }] })
   await cardFor(world, 'Plain Goods')
   return { id, path: new URL(attributes.url).pathname }
 }
 
-/** The routes that are neither operations nor GET requests and change no party's data. Each value says why. */
+/**
+ * The routes that change no party's data, although they are neither operations nor GET requests. Each value says why
+ * the route is harmless.
+ */
 const harmless: Record<string, string> = {
   'POST /checkout/session': 'reads a checkout',
   'POST /oauth/register': 'stores the description of a client that belongs to no party yet',
@@ -410,7 +420,7 @@ describe('the activity of routes that are not operations', () => {
   beforeAll(async () => {
     on = await doorGrounds(sqlite)
     // One-click sign-in uses the owner with the lowest id. Ids created in the same millisecond have no fixed order, so
-    // the stranger must not be an owner.
+    // the stranger's id could be the lowest. To prevent this, the stranger must not be an owner.
     await on.site.world.store.transaction(({ db }) =>
       db.updateTable('users').set({ role: 'MEMBER' }).where('id', '=', on.stranger.id).execute(),
     )

@@ -5,16 +5,19 @@ import { addGrant, type Grounds } from '../isolation/places.ts'
 import type { Sample } from '../isolation/samples.ts'
 import { addAgent, addDelegation, addKey, addParty, addUserToken, type World } from '../support/world.ts'
 
-/** A caller that lacks some permissions, and requests every operation on the records of a party and its agent. */
+/**
+ * A caller that lacks some permissions. It requests every operation on the records of a party and of that party's
+ * agent.
+ */
 export interface Attacker {
   name: string
-  /** The credential that it sends; `null` if it sends none. */
+  /** The credential that the attacker sends; `null` if it sends none. */
   credential: string | null
-  /** The secret of a browser session, which it sends in a cookie. */
+  /** The secret of a browser session, which the attacker sends in a cookie. */
   session?: string
-  /** The party whose activity records its requests; `undefined` if the service cannot identify a party. */
+  /** The party whose activity records the attacker's requests; `undefined` if the service cannot identify a party. */
   partyId?: string
-  /** The customer for whom it acts in requests that allow this. */
+  /** The customer for whom the attacker acts, in requests that can name a customer. */
   customerPartyId?: string
   /** Returns the statuses with which the request may be refused; `undefined` if the attacker may make the request. */
   refusalStatuses(operation: OperationDefinition, sample: Sample): readonly number[] | undefined
@@ -32,7 +35,7 @@ const refusalsForStranger: Attacker['refusalStatuses'] = (operation, sample) =>
 const refusalsByPolicy: Attacker['refusalStatuses'] = (operation, { who }) =>
   who === 'owners' || !ruleOf(operation).agent ? [403] : undefined
 
-/** Returns the refusal statuses for an agent that has permissions only on another wallet of the party. */
+/** Returns the refusal statuses for an agent of the party that has permissions only on the party's other wallet. */
 const refusalsOnOtherWallet = (operation: OperationDefinition) => {
   // Even such an agent may read its party, and all of the party's wallets and bank accounts
   // (docs/service.md#agent-policy).
@@ -113,7 +116,7 @@ export async function attackersOf(on: Grounds): Promise<Attacker[]> {
   ]
 }
 
-/** Signs the sandbox's owner in by one click, and returns the secret of the session. */
+/** Signs in the sandbox's owner without a password, and returns the secret of the session. */
 async function startOwnerSession({ store, system }: World): Promise<string> {
   const begun = await new SignIn({ store, system }).asOwner({ address: undefined, browser: undefined })
   if (begun === undefined) throw new Error('The sandbox has no owner.')

@@ -21,7 +21,7 @@ type Link =
 /** A sandbox with private records of its owner, and the links that open them. */
 export interface Grounds {
   site: PersonSite
-  /** The paths of pages, each of which ends with a secret. */
+  /** The paths of pages. Each path ends with a secret. */
   links: Record<Link, string>
   /** The paths of other pages, which only signed-in users can open. */
   paths: Record<'approval' | 'connection' | 'decision', string>
@@ -123,7 +123,8 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   const decisions = createPendingDecisions(world.store, world.system, { partyId: owner.partyId, principalId })
   const decision = await decisions.keep({ ...held, spends: true })
   const stranger = await site.addUser({ partyId: other.partyId, role: 'OWNER', name: 'A stranger' })
-  // The first request for the public keys creates them. It is sent here, so that they do not count as traces.
+  // The first request for the public keys creates the keys. This request is sent here, so that the new keys do not
+  // count as traces of an attack.
   await world.service.fetch(new Request('http://127.0.0.1:4010/oauth/jwks'))
   const path = (url: string) => new URL(url, 'http://127.0.0.1:4010').pathname
   return {

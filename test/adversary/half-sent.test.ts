@@ -7,18 +7,18 @@ import { serveOn } from '../resilience/processes.ts'
 const mebibyte = 1024 * 1024
 const key = `ak_ntl_sandbox_${agentSecret}`
 
-/** A request of which only the first part of the body is sent. */
+/** A request whose body is sent only in part. */
 interface HalfSent {
   path: string
-  /** The length of the body according to the request's header, in bytes. */
+  /** The length of the body in bytes, as the request's header states it. */
   length: number
   /** The number of bytes of the body that are sent. */
   sent: number
 }
 
 /**
- * Sends `count` requests at once, each on its own connection. For each request, `answers` gets the answer's status,
- * or `lost` if the connection closes without an answer.
+ * Sends `count` requests at the same time, each on its own connection. For each request, adds the answer's status to
+ * `answers`, or `lost` if the connection closes without an answer. `end` closes all connections.
  */
 function sendAll(url: URL, count: number, { path, length, sent }: HalfSent) {
   const answers: string[] = []
@@ -64,7 +64,7 @@ function resetPeak(pid: number | undefined): void {
 }
 
 /**
- * The maximum growth of the memory. 16 MiB of it is for the request bodies of one key
+ * The maximum growth of the server's memory during a burst. It includes 16 MiB for the request bodies of one key
  * (docs/service.md#limits-of-request-bodies). The rest is for connections, code and heap.
  */
 const maxMegabytes = 60
@@ -86,8 +86,8 @@ async function whoami({ origin }: URL): Promise<number> {
 }
 
 /**
- * Sends a burst, waits until all requests beyond the key's share of 16 MiB are refused, and disconnects. Returns the
- * statuses of the answers.
+ * Sends a burst, waits until all requests that do not fit into the key's share of 16 MiB are refused, and disconnects.
+ * Returns the statuses of the answers.
  */
 async function sendBurst(url: URL, { count, ...half }: (typeof bursts)[number]): Promise<string[]> {
   const fitting = Math.floor((16 * mebibyte) / half.length)
@@ -99,7 +99,7 @@ async function sendBurst(url: URL, { count, ...half }: (typeof bursts)[number]):
   return refused
 }
 
-/** Sends a complete body of the largest size that the service accepts. Returns the status. */
+/** Sends a complete body of the largest size that the service accepts. Returns the status of the answer. */
 async function sendWholeBody(url: URL): Promise<string | undefined> {
   const { answers, end } = sendAll(url, 1, { path: '/mcp', length: 4 * mebibyte, sent: 4 * mebibyte })
   await expect.poll(() => answers.length).toBe(1)

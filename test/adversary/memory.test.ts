@@ -64,8 +64,8 @@ async function heapBytes(): Promise<number> {
 }
 
 test.each(Object.entries(requests))('refused requests with %s leave nothing in memory', async (_, request) => {
-  // After the first round, every cache with a size limit is full. A cache without a limit would also keep the 450 kB
-  // of strings of the second round.
+  // After the first round, every cache with a size limit is full. A cache without a limit would also keep the strings
+  // of the second round, which are 450 kB long in total.
   await sendAll(request, 0)
   const before = await heapBytes()
   await sendAll(request, requestsPerRound)

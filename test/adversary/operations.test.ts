@@ -10,16 +10,24 @@ import { type Attacker, attackersOf } from './attackers.ts'
 import { noTraces, tracesOf } from './traces.ts'
 
 const all = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
-/** `listActivity` runs first, because later the attackers' own activity contains the ids from their failed requests. */
+/**
+ * `listActivity` is tested first. After other tests, the attackers' own activity contains the ids from their refused
+ * requests.
+ */
 const operations = all.toSorted(([a], [b]) => Number(b === 'listActivity') - Number(a === 'listActivity'))
 
-/** All attackers run on SQLite. PostgreSQL is slower, so only the most distinctive ones run on it. */
+/**
+ * All attackers are tested on SQLite. PostgreSQL is slower, so only the most distinctive attackers are tested there.
+ */
 const tables = [
   { database: sqlite, attackerNames: /./ },
   { database: postgres, attackerNames: /without a credential|removed customer|another/ },
 ] as const
 
-/** Returns the party whose activity may record the refusal: the attacker's own if a 404 is expected, else none. */
+/**
+ * Returns the party whose activity may record the refusal: the attacker's own party if a 404 is expected; otherwise
+ * undefined.
+ */
 const recordingParty = ({ partyId }: Attacker, expected: readonly number[]) =>
   expected.includes(404) ? partyId : undefined
 
@@ -71,7 +79,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
         expect(traces, group.map(({ name }) => name).join(', ')).toEqual(noTraces)
       }
       expect(wrong).toEqual([])
-      // Some lists are the same for all agents or keys of a party, so they may contain the ids.
+      // Some lists are the same for all agents or keys of a party, so an attacker's list may contain the ids.
       const isShared = operation.permission === 'sandbox.manage' || isReadableByAllAgents(operation)
       if (operation.result !== 'page' || operation.params !== undefined || isShared) return
       for (const attacker of attackers.filter((one) => !refused.includes(one) && one.name.startsWith('another'))) {
