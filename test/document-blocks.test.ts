@@ -35,12 +35,15 @@ const blocks: Block[] = documents.flatMap((document) =>
 )
 const blocksIn = (language: string) => blocks.filter((block) => block.language === language)
 
-/** The tests that run or compare blocks. Keys are a document and a language; values are paths without `.test.ts`. */
+/**
+ * The tests that run or compare blocks. Each key is a document and a language. Each value is a path in `test/`, without
+ * `.test.ts`.
+ */
 const testOfBlocks: Readonly<Record<string, string>> = {
   'README.md ts': 'packaging/examples',
   'README.md text': 'mcp/readme',
   'CONTRIBUTING.md ts': 'documents',
-  // The examples come from the doc comments.
+  // The examples in docs/api.md come from the doc comments in the code.
   'docs/api.md ts': 'packaging/examples',
   'docs/quickstart.md js': 'commands/quick-start',
   'docs/quickstart.md python': 'commands/quick-start',
@@ -60,7 +63,7 @@ const reasonNotRun: Readonly<Record<string, string>> = {
   'docs/webhooks.md python': 'needs Flask and the package standardwebhooks',
 }
 
-/** The test that runs each program of the shell blocks, or the reason why none does. */
+/** For each program in the shell blocks, the test that covers it, or the reason why no test runs it. */
 const programs: Readonly<Record<string, string>> = {
   npm: 'a test below checks that the scripts exist',
   'payments-mcp': 'a test below checks that the commands and flags exist',
@@ -83,7 +86,7 @@ const programs: Readonly<Record<string, string>> = {
   ),
 }
 
-/** Returns the commands of a shell block without comments, quoted strings and function definitions. */
+/** Returns the commands of a shell block. Omits comments, function definitions and the contents of quoted strings. */
 function commandsIn({ text }: Block): string[] {
   return text
     .replace(/^\w+\(\) \{[\s\S]*?^\}\n/gm, '')

@@ -13,7 +13,7 @@ const read = (path: string) => readFileSync(root + path, 'utf8')
 
 const rulesPath = 'docs/service.md'
 const testsPath = 'test/service-rules.yaml'
-/** The documents written by hand, without the changelog, which may refer to files that no longer exist. */
+/** All documents except the changelog, which may refer to files that no longer exist. */
 const documents = [
   ...readdirSync(root).filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md'),
   ...readdirSync(`${root}docs`).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
@@ -112,7 +112,10 @@ describe('references in documents', () => {
   })
 })
 
-/** The tests of each rule, by the rule's anchor: titles by file in `test/`. No titles means all tests of the file. */
+/**
+ * The tests of each rule. The outer keys are the anchors of rules, and the inner keys are paths in `test/` without
+ * `.test.ts`. The values are titles of tests; an empty list means all tests of the file.
+ */
 type RuleTests = Record<string, Record<string, string[]>>
 
 /** Returns the anchors that GitHub creates for the headings of the rules. */
@@ -178,7 +181,10 @@ function missingParagraphs({ path, code }: Sample, textOf: (path: string) => str
     .flatMap((part) => (textOf(path).includes(part) ? [] : [`${path} no longer contains: ${part}`]))
 }
 
-/** Lists a document's broken references: paths in backticks, and relative links, whose target does not exist. */
+/**
+ * Lists the broken references of a document. A reference is a path in backticks or a relative link. It is broken if the
+ * file or heading that it names does not exist.
+ */
 function brokenReferences(text: string, path: string, fileExists: (path: string) => boolean): string[] {
   const named = [...text.matchAll(/`((?:src|tools|test|docs|scripts|bench)\/[\w./-]+)`/g)].map(([, name = '']) => name)
   const links = [...text.matchAll(/\]\((?!\w+:)([^)\s]*)\)/g)].map(([, link = '']) => link)

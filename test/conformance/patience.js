@@ -1,5 +1,5 @@
-// This script runs in the process of the conformance tool, and multiplies its timeouts of up to two seconds by six.
-// A timer that only resolves a promise is a pause between two steps, not a timeout, and stays unchanged.
+// This script runs in the process of the conformance tool. It makes each timeout of at most two seconds six times as
+// long. A timer that only resolves a promise is a pause between two steps, not a timeout, and stays unchanged.
 const { setTimeout: setTimer } = globalThis
 const isPause = (callback) => String(callback).includes('[native code]')
 

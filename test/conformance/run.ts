@@ -11,11 +11,11 @@ const releases = {
   '0.2.0-alpha.12': '@modelcontextprotocol/conformance',
 } as const
 
-/** The options that make each release wait longer for answers. */
+/** The options that make a release wait longer for answers. Release 0.1.16 has no such option. */
 const timeoutOptions = { '0.1.16': [], '0.2.0-alpha.12': ['--timeout', '120000'] } as const
 /**
- * A script that also lengthens the tool's fixed timeouts. In `server-stateless`, for example, the tool closes a stream
- * after half a second. On a busy machine, a correct answer may arrive later.
+ * A script that lengthens the fixed timeouts, for which the tool has no options. In the scenario `server-stateless`,
+ * for example, the tool closes a stream after half a second. On a busy machine, a correct answer may take longer.
  */
 const patienceScript = new URL('./patience.js', import.meta.url).href
 
@@ -30,11 +30,11 @@ export interface Outcome {
   /** The tool's exit code. It is 0 if exactly the expected scenarios failed; optional scenarios do not count. */
   code: number | null
   printed: string
-  /** The number of scenarios. */
+  /** The number of scenarios that the tool ran. */
   count: number
   /** The scenarios with failures or warnings. */
   failed: string[]
-  /** The scenarios that did not fail, but verified nothing either. */
+  /** The scenarios that verified nothing: none of their checks failed, gave a warning or succeeded. */
   inconclusive: string[]
 }
 
@@ -72,7 +72,10 @@ async function readOutcome(output: string): Promise<Omit<Outcome, 'code' | 'prin
   return { count: folders.length, failed, inconclusive }
 }
 
-/** Returns the expected failures listed in a file of this folder. Throws if one of them has no reason. */
+/**
+ * Returns the scenarios that a file in this folder lists as expected failures. Throws an error if one of the scenarios
+ * is listed without a reason.
+ */
 export async function expectedFailures(file: string): Promise<Set<string>> {
   const lines = (await readFile(new URL(file, import.meta.url), 'utf8')).split('\n').filter((line) => /^ /.test(line))
   return new Set(

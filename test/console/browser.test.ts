@@ -92,7 +92,7 @@ test('an entry can be opened and closed with the keyboard alone', async () => {
   await context.close()
 })
 
-/** Returns whether an element has the focus. It runs in the browser. */
+/** Returns whether an element has the focus. Playwright runs this function in the browser. */
 const hasFocus = new Function('it', 'return it.matches(":focus")') as (it: unknown) => boolean
 
 test('the first Tab stop of the console is a link past the navigation bar', async () => {

@@ -6,13 +6,12 @@ import { entriesOf, type StoredEntry } from '../runs/stored-entries.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import type { WorldOptions } from '../support/world.ts'
 
-/** The service, and people who use its console in headless browsers. */
+/** The service, and visitors that use its console and act like browsers. */
 export interface ConsoleSite extends PersonSite {
   visitor(user?: UserRow): Promise<Visitor>
-  /** Returns the path of the page of a run. The run belongs to the seeded party. */
+  /** Returns the path of a run's page. The run must belong to the seeded party. */
   runPath(instanceId: string | null): string
   entries(instanceId: string | null): Promise<StoredEntry[]>
-  /** Returns the path of an entry's page. */
   entryPath(entry: StoredEntry): string
 }
 

@@ -39,7 +39,7 @@ function linkRows(changed: readonly ActivityRow[]): ActivityRow[] {
 const rehash = ({ hash: _, ...rest }: ActivityRow): ActivityRow => ({ ...rest, hash: hashOf(rest) })
 const place = (row: ActivityRow | undefined) => (row === undefined ? null : { sequence: row.sequence, hash: row.hash })
 
-/** Creates a report from forged rows, with correct hashes of all its figures, and verifies it. */
+/** Creates a report file from forged rows and verifies it. The hashes of the report and of its figures are correct. */
 async function verifyForgery(forged: readonly ActivityRow[], change: Partial<RunReport['chain']> = {}) {
   const chain = { rows: forged.length, first: place(forged[0]), last: place(forged.at(-1)), ...change }
   const report = { ...signedReport.report, chain }

@@ -18,8 +18,8 @@ export const histories = fc.array(
     run: fc.constantFrom(0, 0, 0, 1),
     pick: fc.nat(),
     /**
-     * The amount of a payment in cents. Card limits and purchases are half as large. In this range, some purchases
-     * exceed their card's limit, and some payments need approval.
+     * The amount of a payment, in cents. The limit of a card and the amount of a purchase are half of this amount. In
+     * this range, some purchases exceed the limit of their card, and some payments need approval.
      */
     amount: fc.integer({ min: 100, max: 3000 }),
     merchant: fc.constantFrom('Books', 'BOOKS', 'Bo\u202eoks | <b>', 'Books '),
@@ -31,7 +31,7 @@ type Action = typeof histories extends fc.Arbitrary<(infer Item)[]> ? Item : nev
 /** Payments above this amount wait for an approval. */
 export const limitCents = 1500
 
-/** The ids of the records that one run created, by kind, taken from the answers to its calls. */
+/** The ids of the records that belong to one run, by kind, and facts about the calls of the run. */
 export class RunRecords {
   readonly name: string
   cards: string[] = []
@@ -44,7 +44,7 @@ export class RunRecords {
   calls = 0
   refusalCodes: string[] = []
   replays = 0
-  /** The source ids of the run's ledger entries. */
+  /** The ids of the records whose ledger entries count for the run. */
   sources = new Set<string>()
 
   constructor(name: string) {
@@ -80,7 +80,7 @@ export class History {
     })
   }
 
-  /** Sends a request in a run, and counts it even if it is refused. */
+  /** Sends a request in a run. Counts the request for the run, whether or not it is refused. */
   async #call(run: 0 | 1, path: string, attributes?: object, sent: Sent = {}): Promise<Answer> {
     const { world } = this.#on
     const records = this.runs[run]
@@ -123,14 +123,14 @@ async function changePurchase({ runs, pick, call }: ActionContext, action: strin
   if (id === undefined) return
   const refund = idOf(await call(`/simulations/card-transactions/${id}/${action}`, attributes))
   if (refund === undefined) return
-  // A refund counts for the run whose card was charged, even if the other run requested it.
+  // A refund counts for the run that issued the charged card, even if the other run requested the refund.
   for (const run of runs) if (run.purchases.includes(id)) run.sources.add(refund)
 }
 
-/** Sends a request outside all runs, as the account's owner, a payer or a bank. */
+/** Sends a request outside both runs, in the role of the account's owner, a payer or a bank. */
 async function sendOutsideRuns({ on: { world } }: ActionContext, path: string, sent: Sent = {}): Promise<Answer> {
   const answer = await world.send('POST', path, { key: world.apiKey, instanceId: null, ...sent })
-  // A refusal is acceptable here. If nothing read the status of a refusal, the test would fail.
+  // A refusal is acceptable here. The status is read, because a test fails if it ignores a refusal.
   void answer.status
   return answer
 }
@@ -230,7 +230,9 @@ const actions: Record<Action['name'], (context: ActionContext) => Promise<void>>
     const answer = await call('/payment-requests', input, { key: world.apiKey })
     addId(records, 'requests', answer)
   },
-  /** Lets the payer request money from this party; the run pays the request from a wallet or a bank account. */
+  /**
+   * Lets the payer request money from the seeded party. The run then pays this request from a wallet or a bank account.
+   */
   payRequest: async (context) => {
     const { call, records, amount, pick, on } = context
     const { partyId: value } = await on.world.whoami()
@@ -246,7 +248,10 @@ const actions: Record<Action['name'], (context: ActionContext) => Promise<void>>
       await call(`/payment-requests/${id}/fulfill`, { paymentSource }, { key: on.world.apiKey }),
     )
   },
-  /** Pays a run's payment request as the payer. The source of the ledger entries is this payment, not the request. */
+  /**
+   * Pays a payment request of a run, as the payer. The source of the ledger entries is the new payment, not the
+   * request.
+   */
   payerPays: async (context) => {
     const { runs, pick, on } = context
     const id = pickFrom(idsIn(runs, 'requests'), pick)

@@ -34,7 +34,9 @@ async function open(path: string, width = 1280) {
   return { ...tab, context }
 }
 
-/** Returns the text of each table cell that is cut off or reaches beyond the window. */
+/**
+ * Returns the beginning of the text of each table cell that is cut off or reaches beyond the right edge of the window.
+ */
 const cellsOutOfSight = (page: Page) =>
   page.evaluate(`[...document.querySelectorAll('main :is(td, th)')]
     .filter((cell) => cell.getBoundingClientRect().right > innerWidth || cell.scrollWidth > cell.clientWidth + 1)

@@ -180,7 +180,10 @@ test('the money page says when the connection is lost, and shows missed changes 
   await other.world.drop()
 })
 
-/** Renames agents, wallets, merchants and payments in the database. The API would refuse some of these names. */
+/**
+ * Gives all agents, wallets and merchants the same name, and all payments the same description. Changes the database
+ * directly, because the API would refuse some of the tested names.
+ */
 async function renameEverything(world: Site['world'], name: string): Promise<void> {
   await world.store.transaction(async ({ db }) => {
     await db.updateTable('agents').set({ name }).execute()
@@ -228,7 +231,10 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
   })
 })
 
-/** A script that returns how far, in pixels, the page or a table in it can be scrolled sideways. */
+/**
+ * A script that returns the largest number of pixels by which the page, or a wide table on it, can be scrolled
+ * sideways.
+ */
 const maxOverflow = `Math.max(...[document.documentElement, ...document.querySelectorAll('.wide-table')].map((it) =>
   it.scrollWidth - it.clientWidth))`
 
@@ -236,7 +242,10 @@ const maxOverflow = `Math.max(...[document.documentElement, ...document.querySel
 const tallestName = `Math.max(0, ...[...document.querySelectorAll(':is(th, td, h3 a, .card *) > bdi')].map((it) =>
   it.closest('.aside') ? 0 : it.offsetHeight))`
 
-/** A script that returns the indents of table rows relative to the heading of their section, in pixels. */
+/**
+ * A script that returns the distances, in pixels, from the left edge of a section's heading to the texts in its table
+ * cells. Equal distances are returned once.
+ */
 const indents = `[...new Set([...document.querySelectorAll('section:has(> h2) .stacked tbody :is(th, td)')].map((it) => {
   const heading = it.closest('section').querySelector('h2').getBoundingClientRect()
   return Math.round(it.getBoundingClientRect().left + parseFloat(getComputedStyle(it).paddingLeft) - heading.left)

@@ -27,7 +27,7 @@ const resource = <Attributes>(attributes: Attributes, sender = ''): Resource<Att
   relationships: { sender: { data: { id: sender } } },
 })
 const list = <Attributes>(...rows: Resource<Attributes>[]) => ({ rows, next: null })
-/** Returns the text of each cell in each table row that has an id. */
+/** Returns the table rows that have an id, each as a list of the texts in its cells. */
 const rowsOf = (text: unknown) =>
   [...String(text).matchAll(/<tr id[\s\S]*?<\/tr>/g)].map(([row]) =>
     [...row.matchAll(/<t[hd][^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => cell.replace(/<[^>]*>/g, '').trim()),

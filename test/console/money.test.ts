@@ -144,7 +144,8 @@ onEachDatabase('the money pages of the console', (database) => {
 
   test('each card, purchase, transfer and payment request shows its agent, if it has one, and links to its run', async () => {
     const { world } = site
-    // Lists are newest first, so records that are created after the clock was advanced are on the first page.
+    // The lists begin with the newest records. The clock is advanced, so that the records created below are on the
+    // first page.
     ok(await world.post('/simulations/clock/advance', { seconds: 60 }))
     const [wallet] = ok(await world.get('/wallets')).json.data
     const move = { amount: 1200, sourceWalletId: wallet.id, destWalletId: await createSavingsWallet() }

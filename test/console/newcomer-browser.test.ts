@@ -47,7 +47,10 @@ interface ToolResult {
   structured: { data: { id: string } } | undefined
 }
 
-/** Makes a run over MCP: a purchase, two refunds, a declined purchase, and a payment that needs a person's approval. */
+/**
+ * Makes a run over MCP: a purchase, a refund, a second refund that the API refuses, a declined purchase, and a payment
+ * that needs a person's approval.
+ */
 async function playRun(): Promise<typeof results> {
   const { apiKey, agentKey } = sandbox.credentials
   const headers = { Authorization: `Bearer ${agentKey}`, 'X-Instance-ID': instanceId }
@@ -87,8 +90,8 @@ const idOf = ({ structured }: ToolResult) => String(structured?.data.id)
 const collapseSpaces = (text: string) => text.replaceAll(/\s+/g, ' ')
 
 /**
- * Opens the root address, clicks the given elements in order, and returns the text of the last page. Each locator
- * must match exactly one visible element.
+ * Opens the root address, clicks the given elements in order, and returns the text of the last page. Each locator must
+ * match exactly one element, and the element must be visible.
  */
 async function answerAfter(name: string, ...clicks: ((page: Page) => Locator)[]): Promise<string> {
   expect(clicks.length).toBeLessThanOrEqual(maxClicks)
@@ -98,7 +101,7 @@ async function answerAfter(name: string, ...clicks: ((page: Page) => Locator)[])
     await find(page).click()
     await page.waitForLoadState()
   }
-  // An open entry is empty until the page's script has loaded its content.
+  // An open entry has no content until the page's script has loaded the content.
   await page.locator('details[open] > [data-opened]:empty').waitFor({ state: 'detached' })
   const text: string = await page.evaluate('document.querySelector("main").innerText')
   await shoot(page, `newcomer-${name}`)

@@ -99,7 +99,10 @@ onEachDatabase('the console in production', (database) => {
         : [],
     )
   const namesIn = (path: string) => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
-  /** Returns the party's traces in a page. A page may repeat the requested id, so traces within that id do not count. */
+  /**
+   * Returns the traces of a party that a page contains. A page may repeat the requested id, so traces within the
+   * requested id do not count.
+   */
   const tracesIn = (text: string, { traces }: PartyWithRecords, requestedId = '') =>
     traces.filter((trace) => text.replaceAll(requestedId === '' ? '\0' : requestedId, '').includes(trace))
 
@@ -196,7 +199,7 @@ onEachDatabase('the console in production', (database) => {
           for (const id of sampleOf([...Object.values(other.ids), other.agentId], 4, at + names.indexOf(name))) {
             const { text, location } = await own.visitor.open(`${fillPath(path, own.ids)}?${name}=${id}`)
             expect(tracesIn(text, other, id), `${path}?${name}=${id}`).toEqual([])
-            // `/console/find` redirects to an address with the given id, whether or not the id exists.
+            // `/console/find` redirects to an address that contains the given id, whether or not the id exists.
             expect((location ?? '').replaceAll(id, '')).not.toContain(other.ids.runId)
           }
         }

@@ -81,7 +81,8 @@ onEachDatabase('records in the console', (database) => {
       const { text } = await owner.open(path)
       const [, main = ''] = text.split('<main')
       for (const [, id = ''] of main.matchAll(/href="\/console\/records\/([^"?#]+)/g)) shown.add(id)
-      // Ids in text that is meant to be copied are not links, nor is the record's own id at the top of its page.
+      // An id that people are meant to copy is not a link, for example in a curl command or at the top of a record's
+      // page.
       const plain = main
         .replace(/<a [^>]*>[\s\S]*?<\/a>/g, '')
         .replace(/<code id="(?:record-id|support-|curl-)[\s\S]*?<\/code>/g, '')
@@ -187,7 +188,8 @@ onEachDatabase('records in the console', (database) => {
     expect(begun.text).toContain('so far')
     const [, onward = ''] = /<a href="([^"]*)">Continue the search/.exec(begun.text) ?? []
     expect((await owner.open(decoded(onward))).text).toMatch(/<mark>stoneware<\/mark>/)
-    // The search for a record's calls starts at the record's creation, so the many later entries do not matter.
+    // The search for a record's calls starts at the creation of the record and goes forward. So it finds the call that
+    // issued the card before it reaches the many newer entries.
     expect((await owner.open(`/console/records/${ids.card}`)).text).toContain('Issued a card of up to $7.00')
   })
 })

@@ -30,12 +30,18 @@ const setFault = async (id: string) =>
   ok(await site.world.post('/simulations/faults', { id, operation: 'get_webhook', fault: 'slow' }))
 const save = async (name: string) => ok(await site.world.post('/simulations/snapshots', { name }))
 
-/** Stores the first matching element as `window.taken`, and runs a script that can access it as `it`. */
+/**
+ * Stores the first matching element as `window.taken`, and runs the script `action`, which can access the element as
+ * `it`.
+ */
 const take = (page: Page, selector: string, action = 'it.focus()') =>
   page.evaluate(`{ const it = document.querySelector(${JSON.stringify(selector)}); window.taken = it; ${action} }`)
 const isFocused = (page: Page) => page.evaluate('document.activeElement === window.taken && window.taken.isConnected')
 
-/** A script that returns the rows with focusable elements but without an id. A redraw needs ids to match rows. */
+/**
+ * A script that returns the rows that have focusable elements but no id. A redraw matches the old and the new rows by
+ * their ids.
+ */
 const rowsWithoutId = `[...document.querySelectorAll('[data-live] :is(li, tr, [role="listitem"]):has(a, button, summary)')]
   .filter((it) => !it.id).map((it) => it.outerHTML)`
 
@@ -151,7 +157,8 @@ const valuesOf = new Function('all', 'return all.map((it) => it.value)') as (all
 test('open details, selected text and the scroll position survive a redraw', async () => {
   await save('opened')
   const { page, context } = await open(sandbox)
-  // At this width, the table scrolls. If it were narrower, its cells would be stacked; if it were wider, it would fit.
+  // This style limits the table to a width at which it scrolls. A narrower table would stack its cells, and a wider one
+  // would fit without scrolling.
   await page.evaluate(`{
     const sheet = new CSSStyleSheet()
     sheet.replaceSync('.wide { max-width: 20rem }')
@@ -187,7 +194,10 @@ test('visible content keeps its position when a redraw adds content above it', a
   await context.close()
 })
 
-/** A script that redraws a form, sets its hidden field to `sent`, and returns whether the form's button was reused. */
+/**
+ * A script that redraws a form with the value `sent` in its hidden field. Returns whether the form kept its button
+ * element.
+ */
 const keepsButton = `async (sent) => {
   const { redraw } = await import('/scripts/redraw.js')
   const append = (into, value) => {
@@ -230,7 +240,10 @@ const { drawn } = fc.letrec<{ drawn: Drawn }>((tie) => ({
   }),
 }))
 
-/** A script that redraws the first element of each pair to match the second, and returns the pairs that differ. */
+/**
+ * A script that redraws the first element of each pair to match the second. Returns the pairs for which the result
+ * differs from the second element.
+ */
 const redrawPairs = `async (pairs) => {
   const { redraw } = await import('/scripts/redraw.js')
   const append = (into, { tag, id, href, text, children }) => {

@@ -65,7 +65,10 @@ onEachDatabase('the figures of run reports', (database) => {
     return lists.flat()
   }
 
-  /** Returns the wallets that a run's records changed, with the sums of these records' ledger entries. */
+  /**
+   * Returns the wallets whose balances the records of a run changed, each with the sums of the ledger entries of these
+   * records.
+   */
   async function ledgerChanges({ sources }: RunRecords) {
     const entries = await site.world.store.read(({ db }) =>
       db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', site.owner.partyId).execute(),
@@ -91,7 +94,7 @@ onEachDatabase('the figures of run reports', (database) => {
       intendedCents: sum(cards.map(({ attributes }) => attributes.maximumAmount)),
       ...sums(approved),
     })
-    // Refunds are also separate records. Their amounts add up to the report's refunded total.
+    // Each refund is also a separate record. The amounts of these records add up to the refunded total of the report.
     expect(sum(bought.filter(({ kind }) => kind === 'refund').map(({ amount }) => amount))).toBe(
       report.totals.refundedCents,
     )

@@ -33,14 +33,14 @@ test.each([1280, 390])(
     await page.mouse.move(x + wide - 2, y + 40, { steps: 3 })
     await expect.poll(() => page.locator('[data-selection]').isVisible()).toBe(true)
     await page.mouse.up()
-    // On a phone, the filters are collapsed, so that the runs are visible first.
+    // On a narrow screen, the filters are collapsed, so that the list of runs comes first.
     if (width === 390) await page.getByText('Filters, in use').click()
     await page.getByRole('link', { name: 'Clear filters' }).waitFor()
     const { searchParams } = new URL(page.url())
     expect([...searchParams.keys()].sort()).toEqual(['from', 'until'])
     await expect.poll(() => page.locator('[id^=row-]').count()).toBe(1)
     await page.getByRole('link', { name: 'late', exact: true }).waitFor()
-    // The browser omits the seconds if they are zero, so the parsed times are compared.
+    // In the value of a time field, the browser omits seconds that are zero. So the test compares the parsed times.
     const shown = await page.getByLabel('From (UTC)').inputValue()
     expect(Date.parse(shown)).toBe(Date.parse(String(searchParams.get('from'))))
     await waitUntilPageFits(page)

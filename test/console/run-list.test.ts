@@ -84,7 +84,7 @@ onEachDatabase('the list of runs', (database) => {
     const { pay } = payer(world)
     ok(await pay(700, { type: 'email', value: 'payee@example.com' }, {}, { instanceId }))
     expect(await runOf(world, instanceId)).toMatchObject({ spentCents: 4700 })
-    // The hold expires within these 40 days.
+    // The hold expires within the 40 days by which the clock is advanced.
     await world.post('/simulations/clock/advance', { seconds: 40 * 86_400 }, { key: world.apiKey, instanceId: null })
     await world.get('/wallets', { key: world.apiKey, instanceId: 'afterwards' })
     const [released] = (await entriesOf(world, instanceId)).filter(({ operation }) => operation === 'released')

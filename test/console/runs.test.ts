@@ -134,7 +134,8 @@ onEachDatabase('runs in the console', (database) => {
     const newest = await textAt(decoded(newer))
     expect([...entriesIn(oldest), ...entriesIn(newest)]).toEqual(all.toReversed())
     expect(newest).not.toContain('data-more')
-    // The script adds new entries at the top, which is the wrong end if the oldest entries come first.
+    // The script of the page adds new entries at the top. If the oldest entries come first, the top is the wrong end,
+    // so the page gives the script no address for new entries.
     expect(oldest).not.toContain('data-newer')
     const { agentId } = await site.world.whoami()
     expect(entriesIn(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toEqual(all.slice(91))
@@ -186,7 +187,8 @@ onEachDatabase('runs in the console', (database) => {
       expect(found).toEqual([first.id])
       expect(pages).toBe(query.includes('outcome') ? 1 : 2)
     }
-    // A fragment marks a gap only if it is full. This search ended before the fragment was full.
+    // A fragment ends with a link to the omitted entries (`data-gap`) only if it is full. Here, the search reached its
+    // own limit before the fragment was full.
     expect(await textAt(`${path}?agent=${agentId}&newest=1&fragment=1`)).not.toContain('data-gap')
     expect(entriesIn(await textAt(`${path}?order=oldest&agent=${agentId}`))).toEqual([first.id])
   })
@@ -196,7 +198,7 @@ onEachDatabase('runs in the console', (database) => {
     const instanceId = 'over days'
     await world.authorize(await world.issueCard({}, { instanceId }), 1200, { instanceId })
     const sent = { key: world.apiKey, instanceId }
-    // When the clock is moved, the hold expires. The time of expiry lies between the clock's old and new times.
+    // Moving the clock makes the hold expire, at a time between the old and the new time of the clock.
     await world.post('/simulations/clock/advance', { seconds: 40 * 86_400 }, sent)
     await world.service.runLog.flush()
     await world.get('/wallets', sent)

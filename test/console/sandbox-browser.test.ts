@@ -128,7 +128,8 @@ test('the parts, buttons and fields of the sandbox page have names for screen re
         .map((it) => it.outerHTML),
     )
   expect(unnamed).toEqual([])
-  // Each link to the run of an upcoming effect also names the effect's record, for people who hear only the links.
+  // Each link to the run of an upcoming effect also names the record of the effect, because people who use a screen
+  // reader may hear the links without the text around them.
   await expect
     .poll(() =>
       region('Clock')

@@ -73,7 +73,7 @@ onEachDatabase('the sandbox page of the console', (database) => {
     await owner.send(`${address}/day`)
     await owner.send(`${address}/day`)
     expect(await now()).toBe(before + 86_400_000)
-    // A newly loaded page has a new form, which acts again.
+    // A newly loaded page has a new form. Submitting the new form is not a repeat, so it acts again.
     await press('day')
     expect(await now()).toBe(before + 2 * 86_400_000)
   })

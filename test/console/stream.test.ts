@@ -5,7 +5,7 @@ import { ok, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-/** Reads a stream until an event of the given kind arrives, and returns the received text. */
+/** Reads a stream until an event of the given kind arrives, and returns the chunk of text that contains the event. */
 async function nextEvent(reader: ReadableStreamDefaultReader<Uint8Array>, kind: string): Promise<string> {
   for (;;) {
     const { value, done } = await reader.read()
@@ -71,7 +71,10 @@ onEachDatabase('the stream of changes to the console', (database) => {
     const visitor = await site.visitor(owner)
     const reader = await watch('money')
     const waiting = '/console/money?part=waiting'
-    /** Reads updates until `fits` accepts one. Earlier updates may lack the latest change. */
+    /**
+     * Reads updates until `fits` accepts one, and returns the accepted update. Updates before it may lack the latest
+     * change.
+     */
     const readUntil = async (fits: (shown: Record<string, string>) => boolean) => {
       for (;;) {
         const { drawn } = dataOf(await nextEvent(reader, 'changed')) as { drawn: Record<string, string>[] }
@@ -121,7 +124,9 @@ onEachDatabase('the stream of changes to the console', (database) => {
       const marks = [...text.matchAll(/data-source="([^"]*)" data-version="([0-9a-f]{64})"/g)]
       return Object.fromEntries(marks.map(([, source = '', version = '']) => [source, version]))
     }
-    /** Returns the versions of all parts but the clock, which changes every minute. */
+    /**
+     * Returns the versions of the faults and the snapshots. Omits the clock, because its version changes every minute.
+     */
     const versionsFrom = async (read: (source: string) => Promise<string | null | undefined> | string | undefined) =>
       Promise.all(['faults', 'snapshots'].map((part) => read(`/console/sandbox?part=${part}`)))
     const fromResponse = (source: string) => visitor.open(source).then(({ headers }) => headers.get('part-version'))
@@ -149,7 +154,7 @@ onEachDatabase('the stream of changes to the console', (database) => {
   })
 })
 
-/** Creates streams without a service. Returns a function that opens a stream, and one that reports a change. */
+/** Creates streams without a service. Returns a function that opens a stream, and a function that reports a change. */
 function createStreams(draw: Draw) {
   let notify: (entries: readonly object[]) => void = () => {}
   const follow = (notifyAll: typeof notify) => {

@@ -53,7 +53,8 @@ onEachDatabase('the time range of a timeline', (database) => {
         ...{ pages: 1, found: [] },
       })
     }
-    // The script requests new entries with the time range of its page, and gets only entries within it.
+    // The script of the page requests new entries with the time range of the page, and gets only entries within this
+    // range.
     const newest = (query: string) => textAt(`${path}?newest=1&fragment=1${query}`)
     expect(entriesIn(await newest(''))[0]).toBe(entries.at(-1)?.id)
     expect(entriesIn(await newest(`&until=${until}`))[0]).toBe(entries[139]?.id)

@@ -38,7 +38,7 @@ onEachDatabase('reads by the MCP server for a tool call', (database) => {
     expect(status, text).toBe(200)
     return text
   }
-  /** Returns the tool and the number of reads of each row of a timeline, from top to bottom. */
+  /** Returns the rows of a timeline from top to bottom, each as the name of its tool and its number of reads. */
   const rowsAt = async (path: string) =>
     [...(await textAt(path)).matchAll(/data-entry data-reads="([^"]*)"[\s\S]*?<code>(\w+)<\/code>/g)].map(
       ([, reads = '', tool = '']) => `${tool} ${reads === '' ? 0 : reads.split(' ').length}`,
@@ -118,7 +118,7 @@ onEachDatabase('reads by the MCP server for a tool call', (database) => {
     // Any client can declare a tool call. Only a read that succeeds and returns no secrets moves into the call's row.
     await world.get('/whoami', sent({ headers: { 'X-MCP-Tool-Call': 'true' } }))
     expect(await rows()).toEqual(['whoami 1', ...own])
-    // Reads with another credential or in another run do not move into that row.
+    // A read that is sent with a different credential or in a different run does not move into the row of the call.
     await world.get('/wallets', sent({ key: world.apiKey }))
     await world.get('/wallets', sent({ instanceId: 'hiding elsewhere' }))
     expect(await rows()).toEqual(['list_wallets 0', 'whoami 1', ...own])

@@ -3,7 +3,10 @@ import { BodyBudget } from '../../src/core/body-budget.ts'
 
 const bounds = { each: 1_000_000, lookedUp: 200_000, unknownSenders: 2_000_000, all: 4_000_000 }
 
-/** Creates a budget, and a body of 990,000 bytes from the credential `known` of the key `key_1`. */
+/**
+ * Creates a budget, and a body of 990,000 bytes that has arrived with the credential `known`, which belongs to the key
+ * `key_1`.
+ */
 function createUsedBudget() {
   const budget = new BodyBudget(bounds)
   const address = '127.0.0.1'

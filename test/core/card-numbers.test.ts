@@ -37,6 +37,6 @@ it('digitValue returns the value of every decimal digit in Unicode', () => {
     if (/\p{Nd}/u.test(character)) digits.push(character)
   }
   expect(digits.length).toBeGreaterThan(500)
-  // Each script has ten digits in ascending order, and no code points between them.
+  // The decimal digits of Unicode form groups of ten consecutive code points, in ascending order from 0 to 9.
   expect(digits.map(digitValue)).toEqual(digits.map((_, index) => index % 10))
 })

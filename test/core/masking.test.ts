@@ -4,7 +4,10 @@ import { maskKeptText, mayHoldSecret } from '../../src/core/masking.ts'
 import { isSecretName } from '../../src/core/secret-names.ts'
 import { harmlessNames, harmlessTexts, secretNames, secretTexts } from '../secrets/samples.ts'
 
-/** The parts from which random texts are built: secrets, halves of secrets, harmless texts, names, separators, ids. */
+/**
+ * The parts from which random texts are built, such as secrets, halves of secrets, harmless texts, field names,
+ * separators and ids.
+ */
 const parts = fc.oneof(
   fc.constantFrom(...[...secretTexts.map(({ text }) => text), ...harmlessTexts]),
   fc.constantFrom(

@@ -12,7 +12,7 @@ test('tries are counted by key in a window that begins with the first try; later
   system.pass(1)
   expect(tries.window('a')).toMatchObject({ tries: 0, leftMs: 60_000 })
   expect(tries.count('a')).toBe(1)
-  // Setting the machine's clock does not end a window or begin a new one.
+  // Changing the machine's clock neither ends a window nor begins a new one.
   system.setAhead(3_600_000)
   expect(tries.count('a')).toBe(2)
 })

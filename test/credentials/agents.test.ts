@@ -120,7 +120,8 @@ onEachDatabase('agents', (database) => {
     for (const slug of [null, '', '-a', 'a-', 'A', 'a b', 'a--b', 'a'.repeat(41)]) {
       expectRefusal(await change(next, { slug }), 'invalid_value', { status: 422, source })
     }
-    // An agent's handle begins with its party's handle, and this party has none.
+    // An agent's handle begins with the handle of its party. The other party has no handle, so its agents cannot have
+    // handles.
     expectRefusal(await create({ name: 'N', slug: 'x' }, { key: other.apiKey }), 'invalid_value', {
       status: 422,
       source,

@@ -103,7 +103,8 @@ onEachDatabase('API keys', (database) => {
     })
     expect(answer.json.data.attributes).not.toHaveProperty('apiKey')
     expectRefusal(await world.get('/whoami', { key: attributes.apiKey }), 'unauthenticated')
-    // The key is revoked now, so even a replay of its own revocation fails authentication.
+    // The key is revoked now, so authentication fails even for a repeat of the request with which the key revoked
+    // itself.
     const replay = await world.send('DELETE', `/api-keys/${id}`, { key: attributes.apiKey, idempotencyKey: 'own' })
     expectRefusal(replay, 'unauthenticated')
     expect((await world.send('DELETE', `/api-keys/${id}`, owner())).json).toEqual(answer.json)

@@ -176,7 +176,7 @@ onEachDatabase('credentials', (database) => {
       const headers = { 'X-Agent-ID': String(agentId), 'X-Agent-Id': String(agentId) }
       expectRefusal(await world.post('/agent-cards', card, { key: world.apiKey, headers }), 'forbidden')
       expect((await world.whoami(world.apiKey)).agentId).toBeNull()
-      // In `whoami`, the agent comes only from the header, and the caller is still the party.
+      // In the answer of `whoami`, the agent is the one that the header names, but the caller is still the party.
       const named = await world.get('/whoami', { key: world.apiKey, headers: { 'X-Agent-ID': String(agentId) } })
       const identity = { actorType: 'party', agentId, agentIdentitySource: 'header', credentialKind: 'api_key' }
       expect(named.json.data.attributes).toMatchObject(identity)

@@ -153,7 +153,7 @@ onEachDatabase('the permission policy', (database) => {
     const rows = JSON.stringify(await readAllRows(world.store))
     expect(rows).toContain(agentKey.id)
     for (const secret of all) {
-      // The database stores the key's prefix and the next five characters, so that people can recognize the key.
+      // The database stores the prefix of a key and the next five characters, so that people can recognize the key.
       const rest = secret.replace(/^.._ntl_sandbox_/, '').slice(6)
       expect(rows).not.toContain(rest)
       expect(world.logged.join('\n')).not.toContain(rest)

@@ -14,7 +14,7 @@ export function postAgentKey(
   })
 }
 
-/** The attributes of a trusted identity provider, except the list of agents that it may sign in. */
+/** The attributes of a trusted identity provider, without the list of the agents that the provider may sign in. */
 export const trust = { name: 'Chat', issuer: 'https://idp.example', jwksUri: 'https://idp.example/jwks' }
 
 /** Sends POST /trusted-issuers, so that the identity provider can sign in its user `clerk` as the agent. */

@@ -44,7 +44,8 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     const { seeded } = await start()
     const other = await database.create(system)
     const service = createService({ store: other.store, system, environment: 'sandbox', rateLimit: 1_000_000, log })
-    // All test databases are copies of one database, so they start with the same root key.
+    // All test databases are copies of one database, so both sandboxes begin with the same root key. The rotation gives
+    // the second sandbox a different root key.
     await service.rotateKeys()
     const elsewhere = await service.seed(noKeys)
     await other.drop()

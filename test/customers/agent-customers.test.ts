@@ -8,7 +8,7 @@ const dayMs = 24 * 60 * 60 * 1000
 onEachDatabase("an agent's customers", (database) => {
   let world: World
   let us: Inviters
-  /** An agent without permissions. Only its party sends invitations for it. */
+  /** An agent without permissions. The party of the agent sends all invitations for it. */
   let agentId: string
 
   beforeAll(async () => {

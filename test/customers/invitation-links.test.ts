@@ -57,7 +57,10 @@ onEachDatabase('invitation links', (database) => {
       tx.db.selectFrom('delegations').selectAll().where('agentPartyId', '=', us.partyId).orderBy('id').execute(),
     )
 
-  /** Returns the grants that are not in `before`. Ids are ordered only by millisecond, so new ones may not be last. */
+  /**
+   * Returns the grants that are not in `before`. Ids from the same millisecond are in random order, so new grants may
+   * not be last.
+   */
   const grantsSince = async (before: readonly { id: string }[]) =>
     (await grants()).filter(({ id }) => before.every((one) => one.id !== id))
 

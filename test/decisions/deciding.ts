@@ -20,16 +20,19 @@ export interface DecisionWorld {
   shop: OtherParty
   /** Returns the balance of the shop's wallet, in cents. */
   shopBalance(): Promise<number>
-  /** Connects a host. Unless `options` has a person, the host cannot ask anyone. */
+  /** Connects a host. If `options` contains no person, the host cannot ask anyone. */
   host(chosen: (typeof hosts)[number], options?: HostOptions): Promise<Connected>
   /** Returns the arguments of a payment to the shop. */
   payment(amount: number): object
-  /** Submits a decision on its page as the signed-in user, by default the owner. Returns the HTTP status. */
+  /**
+   * Opens the page of a decision as a signed-in user, by default the owner, and submits the decision. Returns the HTTP
+   * status.
+   */
   decide(id: string, decision: 'yes' | 'no', user?: UserRow): Promise<number>
 }
 
 type HostOptions = NonNullable<Parameters<typeof connectHost>[2]> & {
-  /** Another process on the world's database, which serves the host instead of the first process. */
+  /** A second process on the world's database. If it is given, it serves the host instead of the first process. */
   server?: World
   principalId?: string
   system?: System

@@ -24,7 +24,10 @@ const logged: string[] = []
 const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
 const log = { debug: line, info: line, warn: line, error: line }
 
-/** Connects a host to a server that opens decision pages, as the stdio server does. `opened` lists their URLs. */
+/**
+ * Connects a host to an MCP server that opens decision pages, as the stdio server does. `opened` lists the URLs of the
+ * opened pages.
+ */
 async function connectLocalServer(
   chosen: (typeof hosts)[number] = pinned,
   { canOpen = true, ...options }: Partial<Parameters<typeof connectHost>[2]> & { canOpen?: boolean } = {},
@@ -61,8 +64,8 @@ async function connectLocalServer(
 }
 
 /**
- * Returns a browser that follows redirects. As real browsers do, it sends cookies to every port of the host, but only
- * on their own paths. `decide` submits the form of a page.
+ * Creates a simulated browser that follows redirects. Like a real browser, it sends a cookie to every port of the host,
+ * but only if the requested path lies within the path of the cookie. `decide` submits the form of a page.
  */
 function createBrowser() {
   const cookies: { path: string; pair: string }[] = []

@@ -99,7 +99,7 @@ onEachDatabase('the page of a pending call', (database) => {
     const stranger = await site.visitor(await site.addUser({ partyId: on.shop.partyId }))
     expect((await stranger.open(path)).status).toBe(404)
     expect((await stranger.post(path, { decision: 'yes' })).status).toBe(403)
-    // This user signs in with one click and no password, as anyone at the machine can.
+    // This user signs in with one click and without a password, as anyone at the machine could.
     const clicked = await site.visitor()
     await clicked.open(`/sign-in?next=${encodeURIComponent(path)}`)
     expect(await clicked.send('/sign-in', { as: 'owner' })).toMatchObject({ status: 303, location: path })
@@ -130,7 +130,7 @@ onEachDatabase('the page of a pending call', (database) => {
       headers,
       body: new URLSearchParams({ decision: 'yes', ...fields }),
     })
-    // A program on the same machine can at most sign in as the owner without a password.
+    // The most that a program on the same machine can do is sign in as the owner without a password.
     const signedIn = await send('/sign-in', {
       ...yes(sameOriginHeaders),
       body: new URLSearchParams({ as: 'owner', next: path }),

@@ -86,7 +86,7 @@ onEachDatabase('calls that wait for a decision on a page', (database) => {
 
   test('a waiting call continues as soon as the person decides, even on a page of another process', async () => {
     const waits = Promise.withResolvers<void>()
-    // This sleep ends only when the decision aborts it.
+    // This sleep never ends by itself. It is aborted when the person decides.
     const sleep = (_ms: number, signal?: AbortSignal) => {
       waits.resolve()
       return new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
@@ -187,7 +187,7 @@ onEachDatabase('calls that wait for a decision on a page', (database) => {
     const { decision } = pendingOf(await host.callTool('remove_customer', { customerId }))
     expect(await on.decide(decision, 'yes')).toBe(303)
     const both = await Promise.all([1, 2].map(() => host.callTool('remove_customer', { decision })))
-    // Either of the two calls can be the first.
+    // Either of the two calls may reach the API. The other call is answered with a replay, which is sorted last.
     const [first, second] = both
       .map(({ structuredContent }) => structuredContent)
       .sort((one) => ('replayed' in (one ?? {}) ? 1 : -1))

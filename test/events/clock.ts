@@ -1,6 +1,9 @@
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 
-/** A fake system whose `sleep` ends when the test has advanced the clock far enough, or when its signal is aborted. */
+/**
+ * A fake system in which a call of `sleep` ends when the test has advanced the clock far enough, or when the signal
+ * that the call got is aborted.
+ */
 export interface SleepingSystem extends FakeSystem {
   /** The number of calls of `sleep` that are still waiting. */
   readonly sleeping: number
@@ -35,7 +38,8 @@ export function sleepingSystem(): SleepingSystem {
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         signal?.throwIfAborted()
-        // Code that waits for a lock sleeps briefly and tries again, so short sleeps end immediately.
+        // Code that waits for a lock sleeps briefly and tries again. Short sleeps end immediately, so the test need not
+        // advance the clock for such code.
         if (ms < 1000) return void setImmediate(resolve)
         const one = {
           untilMs: system.elapsed() + ms,

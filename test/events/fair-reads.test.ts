@@ -6,7 +6,7 @@ import { ok } from '../payments/payer.ts'
 import { databases } from '../support/databases.ts'
 import { addKey } from '../support/world.ts'
 
-/** The number of calls in a burst. No database can answer so many before the test sends its next call. */
+/** The number of calls in a burst. No database can answer so many calls before the test sends the next call. */
 const burst = 200
 
 describe.each(databases)('reads of long polls on $name', (database) => {
@@ -21,7 +21,7 @@ describe.each(databases)('reads of long polls on $name', (database) => {
     const cardId = await world.issueCard()
     ok(await world.authorize(cardId, 10))
     path = `/agent-cards/${cardId}`
-    // Opens all database connections, so that the calls of a burst arrive together.
+    // Opens all database connections in advance, so that no call of a burst has to wait until a connection is open.
     await Promise.all(Array.from({ length: burst + 1 }, () => get('', other)))
   })
   afterAll(() => served.close())
@@ -32,12 +32,12 @@ describe.each(databases)('reads of long polls on $name', (database) => {
   }
 
   /**
-   * Sends a burst with one credential, and then one call with another credential. Returns how many calls of the burst
-   * were answered before that call.
+   * Sends a burst of calls with one credential, and then a single call with a different credential. Returns how many
+   * calls of the burst were answered before the single call.
    */
   async function answeredBefore(query: string): Promise<number> {
     let answered = 0
-    // The card is already used, so no call waits for a change: only the reads take time.
+    // The card is already used, so no call waits for a change. Only the reads take time.
     const sent = Array.from({ length: burst }, async () => {
       await get('?waitSeconds=50', served.world.agentKey)
       answered += 1

@@ -145,7 +145,8 @@ onEachDatabase('the events of a party', (database) => {
       expect(objectOf('party_invitation.created', invitation.id)).toEqual(without('url', invitation))
       ok(await world.send('PATCH', '/parties/me', { key, attributes: { displayName: 'Renamed' } }))
       expect((await last())?.attributes.payload.object).toEqual(await read('/parties/me'))
-      // The other party's event predates the renaming, but shows the new name, which comes from the party's record.
+      // The other party's event is older than the renaming. It shows the new name nevertheless, because the name is
+      // read from the current record of the renamed party.
       const { name: _, ...initiator } = theirs.attributes.initiatorParty
       const renamed = { requesterName: 'Renamed', initiatorParty: { ...initiator, name: 'Renamed' } }
       const [incoming] = await list('?eventType=payment_request.incoming&limit=1', { key: other.apiKey })
@@ -311,7 +312,7 @@ onEachDatabase('the events of a party', (database) => {
     const before = await list('?limit=100')
     created(await payer(world).pay(2, toOther()))
     const deletedIds = (await list('?limit=2')).map(({ id }) => id)
-    // A real restore takes some time, but the fake clock stands still.
+    // A real restore takes some time. The fake clock stands still, so the test advances it.
     world.system.pass(1)
     ok(await world.send('POST', '/simulations/snapshots/events/restore', { key: world.apiKey }))
     expect(await list('?limit=100')).toEqual(before)

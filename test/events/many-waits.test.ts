@@ -8,9 +8,14 @@ import { tries } from '../support/depth.ts'
 import { addKey, createWorld, type World } from '../support/world.ts'
 import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
-/** Tests of many simultaneous waits. They use only SQLite, because the cost does not depend on the database. */
+/**
+ * Tests of many simultaneous waits. They use only SQLite, because the cost of a wait does not depend on the database.
+ */
 
-/** The number of credentials. Each gets the maximum number of waits; that makes ten thousand waits in the deep run. */
+/**
+ * The number of credentials. The first test begins the maximum number of waits with each credential. In the deep run,
+ * that makes about ten thousand waits.
+ */
 const credentials = tries(157)
 
 let world: World

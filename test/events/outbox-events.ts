@@ -3,8 +3,8 @@ import type { World } from '../support/world.ts'
 
 /**
  * Returns functions that read the outbox, sorted by party and sequence. `rows` returns all events. `newRows` and
- * `newEvents` return only those added since the last call of `newRows` or `newEvents`. `newEvents` returns each event
- * as a string: the party's name, the event type and the prefix of the resource id.
+ * `newEvents` return only the events that were added since the last call of either function. `newEvents` returns each
+ * event as a string: the name of the party, the event type and the prefix of the resource id.
  */
 export function outboxEvents(world: Pick<World, 'store'>, partyNames: () => Readonly<Record<string, string>>) {
   let seen = new Set<string>()

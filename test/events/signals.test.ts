@@ -19,7 +19,8 @@ test('a wait ends when another process moves the sandbox clock, although that ad
   const otherProcess = await anotherProcess(world, system)
   const signals = await Promise.all([connected(world), connected(otherProcess)])
   const [here, theirs] = signals
-  // A process sends signals only once it has detected another process, so the test repeats a signal until it arrives.
+  // A process sends no signals before it has detected another process, so the test repeats a signal until it is
+  // received.
   let isReceived = false
   here.subscribe('test', () => {
     isReceived = true

@@ -13,7 +13,7 @@ type PurchaseStatus = (typeof cardTransactionStatuses)[number]
 const currency = 'USD'
 const part = { amount: 40, currency }
 
-/** The simulated requests that change a purchase. */
+/** The requests that simulate a change of a purchase. */
 const requests = {
   capture: { path: 'capture', attributes: { amount: 100, currency } },
   capture_part: { path: 'capture', attributes: part },

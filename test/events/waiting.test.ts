@@ -22,7 +22,7 @@ let emailCount = 0
 /** Returns a counterparty with an unused email address. */
 const somebody = () => ({ type: 'email', value: `claims${emailCount++}@example.com` })
 
-/** The operations that can wait, each with a function that creates a record and one that changes the status. */
+/** The operations that can wait, each with a function that creates a record and a function that changes its status. */
 const waitable = {
   get_payment: {
     path: (id: string) => `/payments/${id}`,
@@ -101,7 +101,10 @@ const operations = Object.entries(waitable)
 
 let keyCount = 0
 
-/** Returns a client of another process. Its idempotency keys differ from those sent to the first process. */
+/**
+ * Returns a client of a second process. Its idempotency keys differ from the keys that the test sends to the first
+ * process.
+ */
 function createClient(world: World): World {
   const withKey = (sent: Sent = {}) => ({ idempotencyKey: `there ${keyCount++}`, ...sent })
   const send: World['send'] = (method, path, sent) => world.send(method, path, withKey(sent))
@@ -156,7 +159,8 @@ onEachDatabase('requests that wait', (database) => {
       expect(status(await waits(path(id), 0))).toBe(from)
     })
 
-    // A process without signals polls once a second by the real clock, so the quick run tests only one operation.
+    // Without signals from other processes, a process polls the database once a second by the real clock. This takes
+    // time, so only the deep run tests all operations.
     test.skipIf(!isDeep && name !== 'get_payment')(
       'a wait is answered when another process on the same database changes the status',
       async () => {

@@ -5,7 +5,10 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { clearFaults, counts, outcome, setFault } from './rules.ts'
 
-/** The outcomes of a command, of a read and of a list under each fault, and whether the command was carried out. */
+/**
+ * For each fault, the outcomes of a command, of a read of one record and of a list, and whether the command is carried
+ * out.
+ */
 const expectedOutcomes: Record<FaultKind, { command: string; one: string; list: string; done: boolean }> = {
   error: { command: '429 rate_limited', one: '429 rate_limited', list: '429 rate_limited', done: false },
   slow: { command: '200 one', one: '200 one', list: '200 1', done: true },

@@ -19,8 +19,8 @@ onEachDatabase('the MCP endpoint', (database) => {
   let listener: Listener
   let close: () => Promise<void>
   const opened: Host[] = []
-  // Each payment has a different amount. A second payment of the same amount soon afterwards counts as a repeat, even
-  // from another host.
+  // Each payment has a different amount. If a second payment had the same amount soon after the first, it would count
+  // as a repeat, even from a different host.
   let amount = 100
   beforeAll(async () => {
     const system = fakeSystem({ now: Date.now() })
@@ -60,7 +60,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       await setFault(world, { id: 'lost', fault: 'effect_then_lost', ...rule })
       expect((await host.callTool('list_payments')).isError).not.toBe(true)
       const input = payment()
-      // `fetch failed` means a cut connection; an HTTP error, even a 500, has another message.
+      // `fetch failed` means a cut connection. An HTTP error, even with status 500, has a different message.
       await expect(host.callTool('create_payment', input)).rejects.toThrow('fetch failed')
       const repeat = await host.callTool('create_payment', input)
       expect(repeat.structuredContent).toHaveProperty('repeated')
@@ -94,7 +94,7 @@ onEachDatabase('the MCP endpoint', (database) => {
         ...{ data: [], meta: { pagination: { hasMore: false, nextCursor: null } } },
       })
       expect((await listed(host, 'list_payments')).data).not.toEqual([])
-      // The rules for the API do not count a request if a fault was already applied to its tool call.
+      // The rules for the API do not count the API request of a tool call to which a fault was already applied.
       expect(await counts(world)).toEqual({ empty: [2, 1], api: [1, 0] })
       const hostWithHeader = await connect(world.agentKey, { 'X-Sandbox-Fault': 'empty_page' })
       expect((await listed(hostWithHeader, 'list_payments')).data).toEqual([])

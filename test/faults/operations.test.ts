@@ -108,7 +108,7 @@ onEachDatabase('fault rules', (database) => {
     expect(await counts(world)).toEqual({ 'file-1': [1, 1], x: [0, 0], set: [1, 0] })
     await load([{ id: 'y', operation: 'whoami', ...cut, when: { instanceId: 'run 1' } }])
     expect(await counts(world)).toEqual({ y: [0, 0], set: [1, 0] })
-    // A rule from a file belongs to the first party.
+    // A rule from a file belongs to the first party, so it applies to a run of that party.
     expect(await outcome(world.get('/whoami'))).toBe('cut')
     await load([])
     expect(await outcome(world.get('/whoami'))).toBe('409 conflict')
@@ -191,7 +191,7 @@ describe('a fault rule', () => {
       expect((await world.get('/simulations/faults', { key })).status).toBe(403)
       expect((await world.send('DELETE', '/simulations/faults', { key })).status).toBe(403)
     }
-    // The agents of the first party manage the sandbox too, except in a rehearsal.
+    // The agents of the first party may also manage the sandbox, except in a rehearsal.
     await setFault(world, { id: 'mine', operation: 'whoami', ...cut }, { key: world.agentKey })
     await world.store.transaction(async ({ db }) => {
       await db.updateTable('world').set({ isRehearsal: 1 }).execute()

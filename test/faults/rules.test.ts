@@ -47,7 +47,10 @@ const rules: fc.Arbitrary<FaultRule> = fc
 /** Returns a pseudo-random number from 0 to 0.99 that depends only on the length of the parts. */
 const draw = (...parts: (string | number)[]) => ((parts.join(' ').length * 37) % 100) / 100
 
-/** Returns the index of the rule that hits each request, computed from the whole history. */
+/**
+ * Returns, for each request of the history, the index of the rule that hits it; undefined if no rule does. Computes the
+ * result directly from the whole history.
+ */
 function expectedHits(all: FaultRule[], history: FaultableRequest[]): (number | undefined)[] {
   const hits = all.map(() => 0)
   const matched = all.map(() => 0)

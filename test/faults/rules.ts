@@ -13,7 +13,10 @@ export async function clearFaults(world: World): Promise<void> {
   expect((await world.send('DELETE', '/simulations/faults', { key: world.apiKey })).status).toBe(200)
 }
 
-/** Returns how many requests each rule matched and how many it hit, by the rule's id. Omits built-in rules. */
+/**
+ * Returns the number of requests that each rule matched and the number that it hit, by the id of the rule. Omits
+ * built-in rules.
+ */
 export async function counts(world: World): Promise<Record<string, [matched: number, hits: number]>> {
   const { json } = await world.get('/simulations/faults', { key: world.apiKey })
   const rules = json.data as { id: string; attributes: { matched: number; hits: number; origin: string } }[]
@@ -24,7 +27,10 @@ export async function counts(world: World): Promise<Record<string, [matched: num
   )
 }
 
-/** Returns `cut` for a cut connection, otherwise the status and the error code, the length of the list, or `one`. */
+/**
+ * Returns `cut` if the connection was cut. Otherwise returns the status, and after it the error code, the length of the
+ * list, or `one` for a single record.
+ */
 export async function outcome(request: Promise<Answer>): Promise<string> {
   try {
     const { status, json } = await request

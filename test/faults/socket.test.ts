@@ -34,7 +34,9 @@ onEachDatabase('faults and retries', (database) => {
     await world.drop()
   })
 
-  /** Sends a request over a socket. Returns all that the service sent: an empty string if the connection was cut. */
+  /**
+   * Sends a request over a socket. Returns the text that the service sent, which is empty if the connection was cut.
+   */
   const ask = (method: string, path: string, key: string, body = '') =>
     new Promise<string>((resolve, reject) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')

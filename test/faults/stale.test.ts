@@ -41,7 +41,7 @@ onEachDatabase('stale reads', (database) => {
     expect([idsOf(staleList), idsOf(currentList)]).toEqual([[], [purchase]])
     const [staleActivity, currentActivity] = await readStaleAndCurrent(`/activity?resourceId=${purchase}`)
     expect([staleActivity, currentActivity.length]).toEqual([[], 1])
-    // After a second change, the stale read returns the purchase as it was after the first.
+    // After a second change, the stale read returns the purchase as it was after the first change.
     await world.post(`/simulations/card-transactions/${purchase}/capture`, { amount: 700, currency: 'USD' })
     const [stale, now] = await readStaleAndCurrent(`/card-transactions/${purchase}`)
     expect([statusOf(stale), statusOf(now)]).toEqual(['authorized', 'captured'])

@@ -9,15 +9,15 @@ export type McpServer =
   | { command: string; args: string[]; env: Record<string, string> }
   | { url: string; headers?: Record<string, string> }
 
-/** One headless run of a host, in its own home directory. */
+/** One headless run of a host. Each run has its own home directory. */
 export interface HostRun {
   mcp: McpServer
   /** The scripted model's URL. */
   model: string
   home: string
   /**
-   * The scripted answer to each question that the host asks its person. If undefined, the host has no way to ask. Only
-   * hosts with `canAskPerson` use this.
+   * The scripted answer to each question that the host asks the person, and how long the person takes. If undefined,
+   * the host has no way to ask a person. Only hosts with `canAskPerson` use this field.
    */
   person?: { answer: { action: 'accept' | 'decline'; content?: object }; afterMs: number }
 }
@@ -41,7 +41,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const installedPath = (name: string) => join(folder, 'node_modules', '.bin', name)
 const prompt = 'Buy the book.'
 
-/** Creates a host from a script in `agents/`, which runs a published library's agent loop. */
+/** Creates a host from a script in `agents/`. The script runs the agent loop of a published library. */
 const library = (name: string, canAskPerson = false): Host => ({
   name,
   canAskPerson,
@@ -67,7 +67,8 @@ const claudeModel = (model: string) => ({
   ANTHROPIC_BASE_URL: model,
   ANTHROPIC_API_KEY: 'none',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  // With these two settings, the first request to the model waits for the server's list of tools and contains them all.
+  // With these two settings, the first request to the model waits until the server has listed its tools, and contains
+  // all of them.
   ENABLE_TOOL_SEARCH: 'false',
   MCP_CONNECTION_NONBLOCKING: 'false',
 })
@@ -139,7 +140,10 @@ const geminiOwnSettings = {
 
 const geminiModel = (model: string) => ({ GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: model })
 
-/** The environment and files that sign each host in to the scripted model, without any MCP server configured. */
+/**
+ * The environment and files that sign each host in to the scripted model, by the name of the host. They configure no
+ * MCP server.
+ */
 export const signedInHosts: Record<string, (model: string) => Pick<Started, 'env' | 'files'>> = {
   'Claude Code': (model) => ({ env: claudeModel(model) }),
   Codex: (model) => ({
@@ -159,7 +163,9 @@ const geminiSettings = (mcp: McpServer) => ({
   ...geminiOwnSettings,
 })
 
-/** The tested hosts. All of them run their own agent loops, headless, against a model server on loopback. */
+/**
+ * The tested hosts. Each host runs its own agent loop, without a user interface, against a model server on loopback.
+ */
 export const hosts: readonly Host[] = [
   library('ai-sdk', true),
   library('openai-agents'),

@@ -2,7 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** Installs the pinned hosts into this folder if they are missing. Exits with code 3 if the installation fails. */
+/**
+ * Installs the hosts of the lock file into this folder if they are missing or outdated. Exits with code 3 if the
+ * installation fails.
+ */
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const lock = `${folder}package-lock.json`
 const installed = `${folder}node_modules/.installed-lock.json`

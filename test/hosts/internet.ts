@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 
-/** The names of hosts, keyed by the URL of their client metadata document. The URL is also the client id. */
+/** The name of each host, keyed by the URL of the host's client metadata document. The URL is also the client id. */
 const hostNames: Record<string, string> = {
   'https://chatgpt.com/oauth/codex/client.json': 'Codex',
   'https://claude.ai/oauth/claude-code-client-metadata': 'Claude Code',
 }
 
 export interface Internet {
-  /** The environment variables with which a process uses the simulated internet. */
+  /** The environment variables that make a process use the simulated internet. */
   env: Record<string, string>
   /** The URLs that were fetched. */
   fetched: readonly string[]
@@ -20,8 +20,8 @@ export interface Internet {
 }
 
 /**
- * Starts a proxy on loopback that simulates the internet for sign-ins. It serves the hosts' client metadata documents
- * at their real URLs. Only processes with the returned environment trust the proxy's certificate.
+ * Starts a proxy on loopback. For sign-ins, the proxy simulates the internet: it serves the hosts' client metadata
+ * documents at their real URLs. Only processes with the returned environment trust the proxy's certificate.
  * @param folder The folder for the proxy's key and certificate.
  */
 export async function startInternet(folder: string): Promise<Internet> {

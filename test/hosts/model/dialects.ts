@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, Conversation } from './script.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: the requests of four protocols, of which only a few members are read.
+// biome-ignore lint/suspicious/noExplicitAny: messages of four protocols; this code reads only a few of their members.
 type Json = any
 
 /** One protocol of model servers: how to read its requests and write its answers. */
@@ -10,7 +10,7 @@ export interface Dialect {
   read(body: Json): Conversation
   /** Returns the body of an answer that is not streamed. */
   body(answer: Answer, model: string): Json
-  /** Returns the events of a streamed answer; undefined if no tested host streams in this protocol. */
+  /** Returns the events of a streamed answer. This function is missing if no tested host streams in this protocol. */
   stream?(answer: Answer, model: string): { event?: string; data: Json }[]
 }
 
@@ -61,7 +61,10 @@ const functionOf = (answer: { tool: string; arguments: object }) => ({
   arguments: JSON.stringify(answer.arguments),
 })
 
-/** OpenAI's Responses API, for the OpenAI Agents SDK and Codex. A tool in a namespace is listed as `namespace.tool`. */
+/**
+ * OpenAI's Responses API, which the OpenAI Agents SDK and Codex use. A tool in a namespace is listed as
+ * `namespace.tool`.
+ */
 const responses: Dialect = {
   path: /\/responses$/,
   read: ({ tools = [], input = [] }) => ({

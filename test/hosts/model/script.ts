@@ -1,4 +1,7 @@
-/** One step of the scripted model: a tool call or a final message. Both depend on the tool results so far. */
+/**
+ * One step of the scripted model: a tool call or a final message. The arguments of the call and the text of the message
+ * can depend on the tool results so far.
+ */
 export type Step =
   | { call: string; arguments: (results: readonly string[]) => Record<string, unknown> }
   | { say: (results: readonly string[]) => string }
@@ -15,12 +18,15 @@ export interface Conversation {
 
 export type Answer = { tool: string; arguments: Record<string, unknown>; id: string } | { text: string }
 
-/** The script of a conversation: a list with one step per model request, or a function that returns the next step. */
+/**
+ * The script of a conversation: a function that returns the next step, or a list of steps. The index of the next step
+ * in the list is the number of tool results so far.
+ */
 export type Script = readonly Step[] | ((conversation: Conversation) => Step)
 
 /**
- * Returns the model's next answer, which depends only on the script and the conversation. The answer is a message if
- * the host does not offer the tool that the script calls, for example when the host only asks for a title.
+ * Returns the model's next answer, which depends only on the script and the conversation. If the host does not offer
+ * the tool that the script calls, for example because it asks only for a title, the answer is a message.
  */
 export function nextAnswer(script: Script, conversation: Conversation): Answer {
   try {
@@ -43,7 +49,7 @@ function answerOf(step: Step | undefined, { tools, results }: Pick<Conversation,
 }
 
 /**
- * Returns an id with the given prefix: the first in the newest result that contains any.
+ * Returns the first id with the given prefix in the newest result that contains such an id.
  * @throws Error if no result contains such an id
  */
 export function idIn(results: readonly string[], prefix: string): string {

@@ -5,7 +5,7 @@ import { zstdDecompressSync } from 'node:zlib'
 import { dialects } from './dialects.ts'
 import { nextAnswer, type Script } from './script.ts'
 
-/** A model server on loopback that speaks the four common protocols and follows a script. */
+/** A model server on loopback that follows a script and understands the four protocols in `dialects`. */
 export interface ScriptedModel {
   url: string
   /** The tool results in the longest conversation that the model has seen. */
