@@ -3,7 +3,10 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, test } from 'vitest'
 
-/** Checks the project's code rules (CONTRIBUTING.md) against its files. Samples prove that each check can fail. */
+/**
+ * Checks the project's files against the code rules in CONTRIBUTING.md. Samples prove that each check can fail. A room
+ * is a folder or a single file that may import only certain other rooms.
+ */
 
 interface Rule {
   name: string
@@ -33,7 +36,10 @@ const isCode = (path: string) => /\.(ts|js|mjs|mts)$/.test(path)
 const without = (pattern: RegExp) => (text: string) =>
   [...withoutCommentsAndStrings(text).matchAll(new RegExp(pattern, 'g'))].map(([found]) => `has ${found}`)
 
-/** The service's rooms, each with the other rooms that it may import: the shared ones and all above it in the list. */
+/**
+ * The rooms of the service, each with the other rooms that it may import: the rooms in the first list, and the rooms
+ * above it in the second list.
+ */
 const serviceRooms = layeredImports(
   ['src/core/', 'src/display/', 'src/config/', 'tools/', 'src/openapi/', 'src/worlds/'],
   [
@@ -87,8 +93,8 @@ const mcpRooms = {
 }
 
 /**
- * The rooms of the product, each with the rooms it may import besides itself. A room is a folder or a single file. If
- * a file is in several nested rooms, the innermost one counts.
+ * The rooms of the product, each with the other rooms that it may import. A file in several nested rooms belongs to the
+ * innermost room.
  */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/core/': [],
@@ -365,7 +371,10 @@ describe('unused files', () => {
   })
 })
 
-/** The maximum number of code lines per room, and of files in bench. A failing test prints the current table. */
+/**
+ * The maximum number of code lines in each room, and the maximum number of files in bench. If the test fails, it prints
+ * this table with the current numbers.
+ */
 const budget: Readonly<Record<string, number>> = {
   bench: 2255,
   'files in bench': 20,
@@ -546,7 +555,10 @@ function entryPoints(): string[] {
   )
 }
 
-/** Counts the code lines of each room and the files in bench. A nested room's lines do not count for the outer room. */
+/**
+ * Counts the code lines of each room, and the files in bench. The lines of a nested room do not count for the room
+ * around it.
+ */
 function sizes(tree: ReadonlyMap<string, string>): Map<string, number> {
   const found = new Map<string, number>()
   const add = (room: string, count: number) => found.set(room, (found.get(room) ?? 0) + count)
@@ -566,7 +578,10 @@ function codeLines(text: string, path: string): number {
   return code.split('\n').filter((line) => line.trim() !== '' && !comment.test(line)).length
 }
 
-/** Returns a message for each room above or far below its budget or without a row, and for each row without a room. */
+/**
+ * Returns a message for each room that has no row, or is above or far below its budget. Also returns a message for each
+ * row without a room.
+ */
 function overBudget(found: ReadonlyMap<string, number>, rows: Readonly<Record<string, number>>): string[] {
   const removedRooms = Object.keys(rows).filter((room) => !found.has(room))
   return [
@@ -588,7 +603,7 @@ function tableOf(found: ReadonlyMap<string, number>): string {
   return sorted.map(([room, lines]) => `  ${/^\w+$/.test(room) ? room : `'${room}'`}: ${lines},`).join('\n')
 }
 
-/** Returns the repository's text files by path, without those that are built or installed. */
+/** Returns the text of each file in the repository, by path. Leaves out built, installed and binary files. */
 function readTree(): Map<string, string> {
   const ignored = /(^|\/)(node_modules|dist|bundle|coverage|\.git)(\/|$)|\.(sqlite(-\w+)?|mcpb|png)$/
   const walk = (folder: string): string[] =>

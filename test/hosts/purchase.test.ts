@@ -6,7 +6,7 @@ import { bearer, callTool, serveSandbox, stdioServer } from './world.ts'
 
 const merchant = { name: 'Books' }
 
-// All arguments are in the tools' schemas, because some hosts reject any others.
+// These calls use only arguments in the tools' schemas, because some hosts reject other arguments.
 const card = () => ({ merchant, maximumAmount: 5000, currency: 'USD' })
 const authorization = (results: readonly string[]) => ({ cardId: idIn(results, 'pcd'), amount: 4250, merchant })
 const capture = (amount: number) => (results: readonly string[]) => ({
@@ -17,7 +17,7 @@ const capture = (amount: number) => (results: readonly string[]) => ({
 const purchase: Step[] = [
   { call: 'issue_agent_card', arguments: card },
   { call: 'simulate_card_authorization', arguments: authorization },
-  // This exceeds the authorized amount. The refusal states the maximum.
+  // This amount exceeds the authorized amount. The error states the maximum.
   { call: 'simulate_card_capture', arguments: capture(9999) },
   { call: 'simulate_card_capture', arguments: capture(4250) },
   { say: () => 'Bought.' },

@@ -27,7 +27,9 @@ async function simulatedInternet() {
   return started
 }
 
-/** Makes the host's model call `whoami`. Returns the result that the model reads, or else the host's output. */
+/**
+ * Makes the host's model call `whoami`. Returns the result that the model reads, or the host's output if there is none.
+ */
 async function whoami(host: SigningHost, home: string, mcpUrl: string): Promise<string> {
   const model = await scriptedModel([{ call: 'whoami', arguments: () => ({}) }, { say: () => 'Done.' }])
   try {

@@ -80,13 +80,12 @@ export const owner = { email: 'owner@sandbox.example', password: 'a password of 
 
 const overNetwork: Reachable = { service: { fetch: (request) => fetch(request) }, owner }
 
-/** The time limit of a sign-in. */
 const longestSignInMs = 60_000
 
 /**
  * Signs a host in: starts its sign-in command, waits for the address that the host wants to open in a browser, and
  * consents there as the owner.
- * @returns the command's exit code, and the browser's last page: the host's on success, otherwise a page of the service
+ * @returns the exit code, and the browser's last page: a page of the host on success, a page of the service on failure
  */
 export async function signIn(
   host: SigningHost,

@@ -29,7 +29,7 @@ const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 const skill = skillFiles.find(({ name }) => name === 'buy-with-a-card')
 /** The values that the task gives for placeholders in the skill's steps. */
 const task: Readonly<Record<string, string>> = { MERCHANT: 'Books', MAXIMUM: '5000', AMOUNT: '4250' }
-/** The prefixes of the ids, from tool results, that replace the other placeholders. */
+/** For each other placeholder, the prefix of the id that replaces it. The id comes from a tool result. */
 const idPrefixes: Readonly<Record<string, string>> = { CARD: 'pcd', PURCHASE: 'cit' }
 
 /** Returns the script of a model that reads the skill through the host and then carries out the skill's steps. */

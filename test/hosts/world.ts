@@ -26,7 +26,7 @@ export function serveSandbox(home: string, more?: Record<string, string>) {
 
 export const bearer = { Authorization: `Bearer ak_ntl_sandbox_${agentKey}` }
 
-/** Calls a tool through a separate MCP client on the same database. Returns the structured result. */
+/** Starts a separate MCP server on the same database, and calls a tool there. Returns the structured result. */
 export async function callTool(home: string, tool: string, input: Record<string, unknown> = {}) {
   const client = new Client({ name: 'tests', version: '1' })
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env: settings(home) }))

@@ -15,7 +15,10 @@ const overNetwork = ({ world }: Served): Reachable => {
   return { service: { fetch: (request) => fetch(request), signInLink } }
 }
 
-/** Signs in an application at the MCP endpoint; a person lets it act as their agent. Returns its access token. */
+/**
+ * Signs an application in at the MCP endpoint. A person allows the application to act as their agent. Returns the
+ * application's access token.
+ */
 export async function signInHost(served: Served): Promise<string> {
   const { url } = served
   const at = overNetwork(served)
@@ -24,7 +27,10 @@ export async function signInHost(served: Served): Promise<string> {
   return tokens.access_token
 }
 
-/** Creates a home directory and signs in there as `payments-mcp login` does; a person consents. Returns its path. */
+/**
+ * Creates a home directory, and signs in there as `payments-mcp login` does, with a person's consent. Returns the path
+ * of the directory.
+ */
 export async function homeWithLogin(served: Served): Promise<string> {
   const { url } = served
   const home = emptyHome()

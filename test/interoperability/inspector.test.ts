@@ -42,7 +42,7 @@ describe.each(Object.entries(serverArguments))('MCP Inspector over %s', (_name, 
   const namesOf = (list: { name: string }[]) => list.map(({ name }) => name)
 
   test('the inspector lists tools, prompts and resources, and calls whoami', async () => {
-    // With `--strict`, the inspector fails if the API of some model provider would refuse a tool's schema.
+    // With `--strict`, the inspector fails if the API of a model provider would refuse the schema of a tool.
     const [{ tools }, { prompts }, { resources }, result] = await Promise.all([
       inspect('--method', 'tools/list', '--strict'),
       inspect('--method', 'prompts/list'),

@@ -11,7 +11,7 @@ import { emptyHome, homeWithLogin, signInHost } from './credentials.ts'
 
 const cli = await runResource('cli')
 
-/** The kinds of credentials, each with what `whoami` returns about it. */
+/** The kinds of credentials, each with the attributes that `whoami` returns for it. */
 const credentials = [
   { kind: 'key', agentIdentitySource: 'credential', credentialKind: 'agent_key' },
   { kind: 'OAuth', agentIdentitySource: 'oauth_grant', credentialKind: 'oauth_access_token' },
@@ -61,7 +61,10 @@ function dataOf({ structuredContent, content }: ToolResult) {
 
 const dollars = { amount: 1_200, currency: 'USD' }
 
-/** Makes a purchase through a host. Each test case has its own merchant, because equal calls count as repeats. */
+/**
+ * Makes a purchase through a host. Each test case needs its own merchant, because the equal calls of two test cases
+ * would count as repeats.
+ */
 async function purchase(host: Host, name: string): Promise<string> {
   const merchant = { name }
   const card = dataOf(await host.callTool('issue_agent_card', { merchant, maximumAmount: 5_000, currency: 'USD' }))

@@ -11,7 +11,7 @@ export interface Cell {
   sample: Sample
   credential: CredentialKind
   target: Target
-  /** The query parameter by which a list is filtered, with an id that belongs to the target. */
+  /** The query parameter that filters a list. Its value is an id that belongs to the target. */
   filter?: string
   expected: number
 }
@@ -23,7 +23,7 @@ const mainKinds = credentialKinds.filter((kind) => !(limitedGrants as readonly C
 export function cellsOf(operation: OperationDefinition): Cell[] {
   const sample = sampleFor(operation)
   return credentialKinds.flatMap((credential) => {
-    // A missing scope is refused before the target is looked up, so one target is enough.
+    // A request without the needed scope is refused before its target is looked up, so one target is enough.
     const isLimited = (limitedGrants as readonly CredentialKind[]).includes(credential)
     const cells: Cell[] = (isLimited ? (['own'] as const) : targetsOf(operation, sample)).map((target) => {
       const expected = expectedStatus(credential, sample, target, operation)
@@ -33,7 +33,7 @@ export function cellsOf(operation: OperationDefinition): Cell[] {
     const foreign = ['granted, unnamed', 'stranger'] as const
     for (const filter of sample.filters ?? []) {
       for (const target of foreign) {
-        // A list filtered by another party's id is not refused: it is empty.
+        // A request that filters a list by another party's id is not refused. It gets an empty list.
         const expected = expectedStatus(credential, sample, 'own', operation)
         cells.push({ operation, sample, credential, target, filter, expected })
       }
@@ -42,7 +42,7 @@ export function cellsOf(operation: OperationDefinition): Cell[] {
   })
 }
 
-/** Returns the targets to try with an operation. A request without ids can vary only in the party that it names. */
+/** Returns the targets to try with an operation. Requests without ids differ only in the customer that they name. */
 function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sample): Target[] {
   const byPartyId =
     operation.query?.shape.partyId === undefined ? [] : (['granted, by partyId', 'stranger, by partyId'] as const)
@@ -56,7 +56,7 @@ function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sampl
   return ['own', ...named, 'stranger', 'granted, unnamed', 'own, naming a customer']
 }
 
-/** Returns one request per credential. Each continues a list with a cursor from another party's list. */
+/** Returns one request per credential. Each request reads a list from a cursor that another party's list returned. */
 export function cursorCells(operation: OperationDefinition): Cell[] {
   const sample = sampleFor(operation)
   return mainKinds.map((credential) => {
@@ -65,7 +65,10 @@ export function cursorCells(operation: OperationDefinition): Cell[] {
   })
 }
 
-/** Returns requests that repeat another party's request with the same idempotency key but other credentials. */
+/**
+ * Returns one request per credential. Each request repeats another party's request, with the same idempotency key but
+ * with its own credential.
+ */
 export function replayCells(operation: OperationDefinition): Cell[] {
   const sample = sampleFor(operation)
   const target = sample.make === make.nothing ? 'own' : 'stranger'

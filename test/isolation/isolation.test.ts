@@ -11,7 +11,10 @@ import { samples } from './samples.ts'
 import { faults, recordStatements } from './statements.ts'
 
 const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
-/** Lists run first. Other requests add ids of other parties to the caller's activity, which would look like leaks. */
+/**
+ * The operations, with lists first. Requests of the other operations add ids of other parties to the caller's activity,
+ * and in a list these ids would look like leaks.
+ */
 const inOrder = [
   ...operations.filter(([, { result }]) => result === 'page'),
   ...operations.filter(([, { result }]) => result !== 'page'),
@@ -21,7 +24,7 @@ test('every operation has a sample request', () => {
   expect(Object.keys(samples).sort()).toEqual(Object.keys(catalogue).sort())
 })
 
-/** The credentials tried on each database. PostgreSQL is slower, so it gets only three of them. */
+/** The credentials to try on each database. PostgreSQL is slower, so only three credentials are tried there. */
 const tables = [
   { database: sqlite, name: 'sqlite with all credentials', credentials: credentialKinds },
   {
@@ -55,7 +58,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     const run = async (all: Cell[], probe: (cell: Cell) => Promise<string[]>) => {
       const wrong: string[] = []
       const selected = all.filter(({ credential }) => (credentials as readonly CredentialKind[]).includes(credential))
-      // Each test starts its sample at another cell, so that every credential and target is tried with many operations.
+      // Each test starts its sample at a different cell, so each credential and target is tried with many operations.
       const cells = sampleOf(selected, 24, tablesRun++)
       for (const cell of cells) wrong.push(...(await probe(cell)))
       count += cells.length
@@ -67,7 +70,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       run(cellsOf(operation), checks.cell),
     )
 
-    // Lists that need `sandbox.manage` show the whole sandbox, not the data of one party.
+    // Lists that need `sandbox.manage` are left out. They show the whole sandbox, not the data of one party.
     const lists = inOrder.filter(([, { result, permission }]) => result === 'page' && permission !== 'sandbox.manage')
     test.each(lists)("%s refuses a cursor from another party's list", (_, operation) =>
       run(cursorCells(operation), checks.cursor),
@@ -81,7 +84,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       expect({ removedRows, addedRows }).toEqual({ removedRows: [], addedRows: [] })
     })
 
-    // These operations save or replace the whole sandbox, so they run after the test above.
+    // These operations save or replace the whole sandbox, so they run after the test that compares the stranger's rows.
     test.each(exclusive)('%s gives each credential exactly the access that docs/service.md specifies', (_, operation) =>
       run(cellsOf(operation), checks.cell),
     )

@@ -7,7 +7,7 @@ import { type Grounds, limitCents, type Place, reviewedCents, uselessGrant } fro
 
 /** The ids that a request about a resource needs, by parameter name. */
 export type Ids = Record<string, string>
-/** Creates or finds a resource of the party of `place` for a sample request, and returns the ids. */
+/** Creates or finds a resource of the party at `place`, and returns the ids that a sample request needs. */
 export type Maker = (on: Grounds, place: Place) => Promise<Ids>
 
 let counter = 0
@@ -44,7 +44,7 @@ const subscribe = async (on: Grounds, { apiKey }: Place): Promise<string> => {
 
 const shop = { id: 'plain-goods', name: 'Plain Goods', item: 'stoneware-mug', price: 1800 }
 
-/** Fills a cart at a shop as the place's agent, and issues a card for it. */
+/** Fills a cart at a shop as the place's agent, and issues a card that can pay for the cart. */
 export const shopCheckout: Maker = async (on, place) => {
   const { agentKey, acting } = place
   const card = { merchant: { name: shop.name }, maximumAmount: shop.price, ...usd, ...acting }
@@ -53,7 +53,7 @@ export const shopCheckout: Maker = async (on, place) => {
   return { checkoutId: (await createAt(on, `/simulations/shops/${shop.id}/checkouts`, cart, agentKey)).id }
 }
 
-/** Returns the card details as entered into the shop's form. */
+/** Returns the input for the shop's payment form: the card details and the amount. */
 export const cardFormInput = ({ world: { system } }: Grounds) => {
   const { month, year } = monthAndYear(system.now() + 60 * 60_000)
   const typed = { number: '4242424242424242', cvv: '123', expirationMonth: month, expirationYear: year }
@@ -85,14 +85,14 @@ export const walletAndAgent: Maker = async (_, { walletId, agentId }) => ({ wall
 export const emptyWallet: Maker = async (on, { apiKey }) => ({
   walletId: (await createAt(on, '/wallets', { displayName: 'Other' }, apiKey)).id,
 })
-/** Attaches the agent to a second wallet, from which it can be detached without losing its first. */
+/** Attaches the agent to a second wallet. If the agent is detached from it, the agent still has its first wallet. */
 export const attachment: Maker = async (on, place) => {
   const { agentId, apiKey } = place
   const { id } = await createAt(on, '/wallets', { displayName: 'Other' }, apiKey)
   await createAt(on, `/wallets/${id}/agents`, { agentId }, apiKey)
   return { walletId: id, agentId }
 }
-/** Creates a second wallet that the agent may use, as the destination of a transfer from the first. */
+/** Creates a second wallet that the agent may use, for transfers from the agent's first wallet. */
 export const walletPair: Maker = async (on, { walletId, agentId, apiKey }) => {
   const { id } = await createAt(on, '/wallets', { displayName: 'Other' }, apiKey)
   await createAt(on, `/wallets/${id}/agents`, { agentId }, apiKey)
@@ -204,7 +204,7 @@ export const approval: Maker = async (on, place) => {
 }
 
 /**
- * Makes the party's agent pay from the account of a new customer, and returns the approval that this payment needs. For
+ * Makes the party's agent pay from the account of a new customer, and returns the approval that this payment needs. At
  * the places `granted` and `ungranted`, the party pays from its own account instead.
  */
 export const customerApproval: Maker = async (on, place) => {
@@ -273,8 +273,9 @@ export const agentKeyAndAgent: Maker = async (on, place) => ({
 })
 
 /**
- * Returns the customer that a request is about. For `own`, that is the calling party itself; for `stranger`, a new
- * customer of the stranger; otherwise, a new customer of the calling party (for `ungranted`, with the useless grant).
+ * Returns the customer that a request is about. At `own`, this is the calling party itself. At `stranger`, it is a new
+ * customer of the stranger. At `granted` and `ungranted`, it is a new customer of the calling party; at `ungranted`,
+ * the customer grants only `uselessGrant`.
  */
 export const customer: Maker = async ({ world, places }, place) => {
   if (place.name === 'own') return { customerId: place.partyId, agentId: place.agentId }
@@ -285,7 +286,7 @@ export const customer: Maker = async ({ world, places }, place) => {
   return { customerId: partyId, agentId }
 }
 
-/** Returns the party whose compliance case is requested. It is the same party as in `customer`. */
+/** Returns the party whose compliance case is requested. This is the party that `customer` returns. */
 export const partyOfCase: Maker = async (on, place) => ({ partyId: (await customer(on, place)).customerId ?? '' })
 
 /** Adds another user to the party. */
@@ -300,13 +301,15 @@ export const partyInvitation: Maker = async (on, { apiKey }) => {
 
 export const unusedHandle = () => `handle${counter++}`
 
-/** Does something that the activity records: for `own`, the agent issues a card; otherwise the party pays. */
+/** Does something that the activity records. At `own`, the agent issues a card. At other places, the party pays. */
 export const recordedAction: Maker = async (on, place) =>
   place.name === 'own'
     ? { resourceId: await issue(on, place), agentId: place.agentId }
     : { resourceId: (await payShop(on, place)).id, agentId: place.agentId }
 
-/** Pays a recipient without an account, who gets a message. For `own` the agent pays, otherwise the party. */
+/**
+ * Pays a recipient without an account, who gets a message. At `own`, the agent pays. At other places, the party pays.
+ */
 export const paymentByEmail: Maker = async (on, place) => {
   const attributes = { amount: 10, counterparty: { type: 'email', value: unusedEmail() } }
   const isOwn = place.name === 'own'
@@ -319,14 +322,13 @@ export function missing({ world: { system } }: Grounds, ids: Ids): Ids {
   return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, unknown(id)]))
 }
 
-/** Creates a webhook, or reuses one if the party has three, because a party can have at most 100. */
+/** Creates a webhook, or reuses one if the party has at least three, because a party can have at most 100 webhooks. */
 export const webhook: Maker = async (on, { apiKey }) => {
   const found = (await on.world.get('/webhooks?status=ENABLED&limit=3', { key: apiKey })).json.data
   if (found.length === 3) return { webhookId: found[0].id }
   const attributes = { url: 'https://hooks.example.com/in', enabledEvents: ['*'] }
   return { webhookId: (await createAt(on, '/webhooks', attributes, apiKey)).id }
 }
-/** Creates a webhook with a pending delivery. */
 export const webhookWithPendingDelivery: Maker = async (on, place) => {
   const { webhookId } = await webhook(on, place)
   await sendTestEvent(on, String(webhookId), place)

@@ -19,14 +19,14 @@ import {
 } from '../support/world.ts'
 
 /**
- * The owner of the requested resource, as the calling party sees it: itself, a customer that granted everything or
- * almost nothing, or a stranger.
+ * The owner of the requested resource, as seen by the calling party: the calling party itself, a customer that granted
+ * it everything, a customer that granted it almost nothing, or a stranger.
  */
 export type PlaceName = 'own' | 'granted' | 'ungranted' | 'stranger'
 
 /**
  * A party, and the keys that create its resources. The keys are the party's own, with one exception: the `agentKey` of
- * `granted` belongs to the calling party's agent, which acts for that customer.
+ * `granted` belongs to the calling party's agent, which acts for the customer `granted`.
  */
 export interface Place {
   name: PlaceName
@@ -52,7 +52,9 @@ export const limitedGrants: readonly LimitedGrant[] = grantActors.flatMap((actor
   ...scopeNames.flatMap((scope) => [`${actor} with only ${scope}`, `${actor} without ${scope}`] as const),
 ])
 
-/** Returns the scopes of a grant, which its name states, or undefined if the credential is not a grant. */
+/**
+ * Returns the scopes of an agent grant or user grant, derived from its name. Returns undefined for other credentials.
+ */
 export function scopesOfGrant(credential: CredentialKind): readonly OAuthScope[] | undefined {
   const [, limit] = /^(?:agent|user) grant(?: (.*))?$/.exec(credential) ?? [undefined, undefined]
   if (!/^(agent|user) grant/.test(credential)) return undefined
@@ -90,11 +92,11 @@ export interface Grounds {
   shop: OtherParty
 }
 
-/** The permissions that the customer `ungranted` grants, as JSON. They are useless for almost every request. */
+/** The permissions that the customer `ungranted` grants, as JSON. They permit almost no request. */
 export const uselessGrant = JSON.stringify(['party.read'])
 /** The amount in cents above which a party's payments need an approval. */
 export const limitCents = 40_000
-/** An amount in cents above that limit. Approving it needs no second factor. */
+/** An amount in cents above `limitCents`. A payment of this amount can be approved without a second factor. */
 export const reviewedCents = 45_000
 
 /** Creates a world with the calling party and its agent, two customers, a stranger, and a shop. */
@@ -172,7 +174,7 @@ async function allCredentials(world: World, ownPlace: Place): Promise<Grounds['c
   }
 }
 
-/** Creates a grant of each kind, and returns an access token for each. */
+/** Creates a grant of each kind, and returns an access token for each grant. */
 async function grantTokens(world: World, { partyId, agentId }: Place) {
   const { userId } = await addUserToken(world, partyId)
   const add = (kind: CredentialKind) => {
@@ -206,7 +208,7 @@ export async function addGrant(
   return { grantId, token }
 }
 
-/** Adds a production key to the sandbox database, so that its environment is the only reason to refuse it. */
+/** Adds a production key to the sandbox database, so that the only reason to refuse the key is its environment. */
 async function addProductionKey({ store, system }: World, partyId: string, agentId: string): Promise<string> {
   const credential = `ak_ntl_prod_${newId('test', system, system.now())}`
   const row = { partyId, agentId, name: null, scopes: null, seeded: 0, revokedAtMs: null, expiresAtMs: null } as const

@@ -7,12 +7,12 @@ import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type AccountKind, addPlayed, invite, payUnknown, requestPayment, type Stage } from './played.ts'
 
-/** A page that is sent to a party, and a form that answers it. */
+/** A page that is sent to a party, and the form fields that answer the page. */
 interface PageAnswer {
   /** Creates the page and returns its path. */
   createPage(stage: Stage): Promise<string>
   fields: { decision: string; [name: string]: string }
-  /** True if the answer agrees, which needs a sign-in with a password. */
+  /** Whether the answer agrees to something. To agree, a person must have signed in with a password. */
   agrees: boolean
 }
 
@@ -27,8 +27,8 @@ const createPartyInvitation = async ({ site: { world }, played, player }: Stage)
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
 
 /**
- * For each route that accepts a form, the answers that a visitor can give there for a party, or a string that says for
- * whom the route acts instead. A test fails if a route has no entry.
+ * For each route that accepts a form, the answers that a visitor can give there for a party. If there are none, a
+ * string says for whom the route acts. A test fails if a route has no entry.
  */
 const routes: Record<string, readonly PageAnswer[] | string> = {
   'POST /connect/:token': [
@@ -92,7 +92,7 @@ onEachDatabase('pages that are sent to a party', (database) => {
     const player = { partyId, agentId: agentId ?? '', agentKey, apiKey }
     return { site, player, played: await addPlayed(site, kind) }
   }
-  /** Returns the hidden fields of the page's form. */
+  /** Opens a page, and returns the hidden fields of its form. */
   const fieldsOf = async (visitor: Visitor, path: string) => {
     const { text } = await visitor.open(path)
     const start = text.indexOf(`action="${path}"`)

@@ -28,7 +28,7 @@ const senders = {
   'an API key': { key: async ({ player }) => player.apiKey, isAgent: false },
 } as const satisfies Record<string, Sender>
 
-/** Returns the senders that may call an operation: agents only if the agent policy permits it. */
+/** Returns the senders that may call an operation. Agents are included only if the agent policy permits it. */
 const sendersOf = (key: OperationKey) =>
   Object.entries<Sender>(senders).filter(([, { isAgent }]) => !isAgent || permissions[catalogue[key].permission].agent)
 
@@ -48,7 +48,10 @@ onEachDatabase('simulations of other parties', (database) => {
     player,
     played: await addPlayed(site, kind),
   })
-  /** Sends a simulation with each kind of credential, each for a new party. Returns `refused` or a status for each. */
+  /**
+   * Sends a simulation with each kind of credential that may call it, each time for a new party. Returns `refused` or
+   * the status, by kind of credential.
+   */
   const statuses = async ([key, play]: Row, player: Player, kind: AccountKind): Promise<Record<string, string>> => {
     const results: Record<string, string> = {}
     for (const [name, { key: keyOf }] of sendersOf(key)) {

@@ -5,7 +5,7 @@ import type { Catalogue, OperationKey } from '../../tools/index.ts'
 import type { PersonSite } from '../pages/person-site.ts'
 import { type Answer, addDelegation, addKey, addPlainParty, type Sent } from '../support/world.ts'
 
-/** The kinds of account that a party can have; `nobody` means none. An account makes the party self-managed. */
+/** The kinds of account that a party can have; `nobody` means no account. An account makes the party self-managed. */
 export const accounts = ['an API key', 'a user with a password', 'nobody'] as const
 
 export type AccountKind = (typeof accounts)[number]
@@ -76,7 +76,7 @@ export async function invite(stage: Stage) {
   return invitation
 }
 
-/** Makes a payment for the played party that needs its approval, and returns the id of the approval. */
+/** Makes a payment for the played party. The payment needs this party's approval. Returns the id of the approval. */
 async function newApproval(stage: Stage): Promise<string> {
   const { site, player, played } = stage
   await connect(stage, { limits: JSON.stringify({ perTransaction: 100 }) })
@@ -96,7 +96,7 @@ export async function requestPayment(stage: Stage) {
   return postAsAgent(stage, '/payment-requests', { amount: 700, payer })
 }
 
-/** Pays an email address without an account, and then gives that address to the played party. */
+/** Pays to an email address that belongs to no party, and then makes it the address of the played party. */
 export async function payUnknown(stage: Stage) {
   const value = `claims${people++}@example.com`
   const payment = await postAsAgent(stage, '/payments', { amount: 300, counterparty: { type: 'email', value } })
@@ -111,8 +111,8 @@ type SimulationKey = {
 }[OperationKey]
 
 /**
- * For each simulation, the request in which it acts for another party, or a string that says what it simulates instead.
- * The compiler rejects a new simulation without an entry.
+ * For each simulation that acts for another party, the request that does so. For each other simulation, a string that
+ * says what it simulates. The compiler rejects a new simulation without an entry.
  */
 export const simulations: Record<SimulationKey, Play | string> = {
   simulateInvitationAcceptance: async (stage) => ({

@@ -9,7 +9,10 @@ import { type Grounds, grounds, type Place, type PlaceName } from './places.ts'
 import type { Target } from './rules.ts'
 import { permittedStatus, type Sample, samples } from './samples.ts'
 
-/** Sends requests and checks the answers. Each method returns a message for every wrong answer. */
+/**
+ * Sends requests and checks the answers. The methods `cell`, `cursor` and `replay` return a message for every wrong
+ * answer.
+ */
 export interface Prober {
   on: Grounds
   cell(cell: Cell): Promise<string[]>
@@ -20,19 +23,22 @@ export interface Prober {
 }
 
 export interface ProbeRequest {
-  /** `null` sends no credential. */
+  /** The credential; `null` sends none. */
   key: string | null
   ids: Ids
   /** The id of the party that the request names as the customer to act for. */
   acting?: string | undefined
-  /** The name of the parameter for that customer; by default `customerPartyId`. Reads accept both names. */
+  /** The parameter that names the customer to act for; by default `customerPartyId`. Reads accept both parameters. */
   customerParameter?: 'customerPartyId' | 'partyId'
   query?: Record<string, string>
   idempotencyKey?: string
   headers?: Record<string, string>
 }
 
-/** The party that a request about a target names as the customer to act for. */
+/**
+ * For each target, the party that the request names as the customer to act for. With other targets, the request names
+ * no customer.
+ */
 const namedCustomers: Partial<Record<Target, PlaceName>> = {
   granted: 'granted',
   ungranted: 'ungranted',
@@ -79,8 +85,9 @@ export async function prober(database: TestDatabase): Promise<Prober> {
       wrong.push(...findForeign(answer, operation, sample, target), ...findAbsent(answer, sample, target, filter, ids))
     }
     if (target !== 'own' && (filter !== undefined || expected === 404 || expected === 403)) {
-      // The caller may learn that a customer exists and what it granted, but not that a stranger exists. So the
-      // compared request names an unknown customer only in place of a stranger.
+      // The answer is compared with the answer to a request for missing records. The caller may learn that a customer
+      // exists and what the customer granted, but not that a stranger exists. Therefore, the compared request names a
+      // missing customer only if the first request names the stranger.
       const unknown = missing(on, { ...ids, acting: request.acting ?? '' })
       const actingId = request.acting && places[place].name === 'stranger' ? unknown.acting : request.acting
       const narrowed = filter === undefined ? query : { [filter]: unknown[filter] ?? '' }
@@ -93,8 +100,8 @@ export async function prober(database: TestDatabase): Promise<Prober> {
   }
 
   /**
-   * Returns the foreign ids in a list: those of other parties. The caller's activity may contain ids of the customer
-   * `granted`, because it includes what the caller's agent did for that customer.
+   * Returns a message for each foreign id in a list, that is, an id of another party. The caller's activity may contain
+   * ids of the customer `granted`, because it includes the actions of the caller's agent for that customer.
    */
   const findForeign = (answer: Answer, operation: OperationDefinition, sample: Sample, target: Target): string[] => {
     const mine = target.startsWith('granted') && sample.reach === 'acting' ? 'granted' : 'own'
@@ -150,7 +157,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     const { stranger } = places
     const idempotencyKey = `shared key ${replays++}`
     const ids = await sample.make(on, stranger)
-    // Both requests must have the same body, so its random email addresses are generated only once.
+    // Both requests must have the same body, so the unused email addresses in it are generated only once.
     const attributes = sample.attributes?.(ids, on)
     const same: Sample = attributes === undefined ? sample : { ...sample, attributes: () => attributes }
     const key = sample.who === 'agents' ? stranger.agentKey : stranger.apiKey
@@ -171,8 +178,8 @@ export async function prober(database: TestDatabase): Promise<Prober> {
   }
 
   /**
-   * Returns every row that contains the stranger's id, without the times of last use. Rows of snapshots and runs are
-   * omitted.
+   * Returns every database row that contains the stranger's id, except rows of snapshots and runs. Columns with times
+   * of last use are left out.
    */
   const strangersRows = async () =>
     (await readAllRows(world.store))
@@ -186,8 +193,9 @@ export async function prober(database: TestDatabase): Promise<Prober> {
 }
 
 /**
- * Creates a resource for each sample and place. The requests share these resources, because only a bug would change
- * them. The stranger gets two of each, so that its lists have a second page.
+ * Creates a resource for each sample and place. Requests that only read or that are refused share these resources,
+ * because only a bug would change them. For each sample without filters, the stranger gets two resources, so that its
+ * lists have a second page.
  */
 async function sharedTargets(on: Grounds): Promise<Record<PlaceName, Map<Sample, Ids>>> {
   const all = {} as Record<PlaceName, Map<Sample, Ids>>
@@ -225,8 +233,8 @@ export async function send(
 }
 
 /**
- * Returns an answer as a string with each id reduced to its prefix. The compared requests contain different ids, and
- * every error has its own support id.
+ * Returns an answer as a string in which each id is reduced to its prefix. With full ids, compared answers would
+ * differ: their requests contain different ids, and every error has its own support id.
  */
 function maskIds({ status, json }: Answer): string {
   return `${status} ${JSON.stringify(json).replaceAll(/\b([a-z]{3})_[0-9a-f]{32}\b/g, '$1')}`

@@ -4,10 +4,11 @@ import { type CredentialKind, scopesOfGrant } from './places.ts'
 import { permittedStatus, type Sample } from './samples.ts'
 
 /**
- * The target of a request: the owner of the resource, and, if an operation can act for customers, the customer that the
- * request names. `own`, `stranger` and `granted, unnamed` name none. `own, naming a customer` names `granted`. All
- * others name the owner. `by partyId` means that the parameter is `partyId` instead of `customerPartyId`, as in reads
- * of the published client.
+ * The target of a request: the owner of the requested resource and, if the operation can act for customers, the
+ * customer that the request names. With `own`, `stranger` and `granted, unnamed`, the request names no customer. With
+ * `own, naming a customer`, it names the customer `granted`. With the other targets, it names the owner. `by partyId`
+ * means that the customer is named in the parameter `partyId` instead of `customerPartyId`, as in reads of the
+ * published client.
  */
 export const targets = [
   'own',
@@ -24,7 +25,7 @@ export const targets = [
 export type Target = (typeof targets)[number]
 
 /**
- * Returns the status that docs/service.md specifies: #credential-modes, #api-keys, #agent-policy,
+ * Returns the status that docs/service.md specifies in the sections #credential-modes, #api-keys, #agent-policy and
  * #resources-of-other-parties.
  */
 export function expectedStatus(
@@ -51,13 +52,13 @@ export function expectedStatus(
   return target === 'own, naming a customer' ? 404 : 403
 }
 
-/** Returns the status of a request about a connected customer itself. Any grant from that customer permits it. */
+/** Returns the status of a request about a connected customer itself. Any grant from this customer is enough. */
 function statusForConnection({ ownParty = 404 }: Sample, target: Target, permitted: number): number {
   if (target === 'own') return ownParty
   return target === 'stranger' ? 404 : permitted
 }
 
-/** Returns whether the scopes of a grant lack a scope that the request needs because it asks for permissions. */
+/** Returns whether the scopes lack the scope that the request needs because it asks a customer for permissions. */
 function lacksScope(scopes: readonly OAuthScope[] | undefined, needed: OAuthScope | undefined): boolean {
   if (scopes === undefined || needed === undefined) return false
   return !scopes.some((held) => held === needed || (oauthScopes[held].includes as readonly string[]).includes(needed))

@@ -9,13 +9,14 @@ import { type Grounds, limitCents } from './places.ts'
 /** A request about a resource, and who may send it according to docs/service.md. */
 export interface Sample {
   /**
-   * `anyone`: every valid credential. `scoped`: every credential with the scope. `agents`: agents only. `owners`: the
-   * party's keys and users with the scope, never an agent.
+   * The credentials that may send the request. `anyone`: every valid credential. `scoped`: every credential with the
+   * needed scope. `agents`: only agents. `owners`: the party's keys and users with the needed scope, but no agents.
    */
   who: 'anyone' | 'scoped' | 'agents' | 'owners'
   /**
-   * `self`: the request needs no target. `party`: the target must belong to the caller. `acting`: it must belong to the
-   * caller or the customer that the request names, which must have granted `grant`. `connected`: it must be a customer.
+   * The permitted targets. `self`: the request needs no target. `party`: the target must belong to the caller.
+   * `acting`: the target must belong to the caller or to the customer that the request names. This customer must have
+   * granted the permission `grant`. `connected`: the target must be a customer.
    */
   reach: 'self' | 'party' | 'acting' | 'connected'
   grant?: Delegable
@@ -24,17 +25,17 @@ export interface Sample {
   named?: Ids
   /** The required attributes; by default none. */
   attributes?: (ids: Ids, on: Grounds) => object
-  /** The scope that a sign-in grant also needs, because the request asks a customer for that permission. */
+  /** The additional scope that an OAuth grant needs, because the request asks a customer for permissions. */
   neededScope?: OAuthScope
   /** The query parameters for every target. */
   query?: Record<string, string>
-  /** The status for an agent whose customer granted it other permissions; by default 403. */
+  /** The status if the customer granted the agent only other permissions; by default 403. */
   ungranted?: number
   /** The names of the created ids by which a list can be filtered. */
   filters?: readonly string[]
   /** The names of the created ids that the caller's own list shows; by default all. */
   shown?: readonly string[]
-  /** The status of a permitted request; by default the one that the operation declares. */
+  /** The status of a permitted request; by default the status that the operation declares. */
   permitted?: number
   /** The status if the target is the caller's own party instead of a customer; by default 404. */
   ownParty?: number
@@ -42,7 +43,6 @@ export interface Sample {
   otherAgent?: number
 }
 
-/** Returns the status of a permitted request. */
 export const permittedStatus = ({ answers }: OperationDefinition, { permitted }: Sample) => permitted ?? answers ?? 200
 
 const usd = { currency: 'USD' }
@@ -149,7 +149,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
     query: { eventType: 'payment.created' },
     shown: ['eventId', 'paymentId'],
   }),
-  // If the customer's grant does not let the agent read the event, the event looks missing.
+  // If the customer's grant does not permit the agent to read the event, the answer is as if the event did not exist.
   getEvent: acting('payments.read', make.event, { ungranted: 404 }),
   listExternalAccounts: acting('wallets.read', make.externalAccount),
   getExternalAccount: acting('wallets.read', make.externalAccount),
@@ -274,7 +274,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   clearPartyLimits: self('owners'),
   listPartyMembers: owners(make.member),
   removePartyMember: owners(make.member),
-  // Any grant from the customer suffices here, even the test's grant that permits none of the other requests.
+  // Any grant from the customer suffices here, even `uselessGrant`, which permits almost no other request.
   getPartyCompliance: connected('scoped', { make: make.partyOfCase, ownParty: 200 }),
   simulateComplianceDecision: connected('owners', {
     make: make.partyOfCase,

@@ -18,7 +18,7 @@ export function recordStatements(): { texts: ReadonlySet<string>; stop(): void }
   }
 }
 
-/** Returns the tables with parties' rows that a statement uses without naming the column for the party. */
+/** Returns the tables that a statement uses without specifying the party, although their rows belong to parties. */
 export function tablesWithoutParty(text: string): string[] {
   const uses = [...text.matchAll(/\b(from|join|update|into) "(\w+)"(?: as "(\w+)")?/g)]
   return uses.flatMap(([, verb, table = '', alias = table]) => {
@@ -31,7 +31,7 @@ export function tablesWithoutParty(text: string): string[] {
   })
 }
 
-/** The statements that may use the rows of any party, each with the reason. */
+/** The beginnings of the statements that may use the rows of any party, each with the reason. */
 const unrestrictedStatements: readonly (readonly [beginning: RegExp, reason: string])[] = [
   [/^select "clock"\."offsetMs"/, 'the clock and the time of the next due effect are common to all parties'],
   [
@@ -88,7 +88,10 @@ const unrestrictedStatements: readonly (readonly [beginning: RegExp, reason: str
   [/^update "credentials" set "\w+" = \? where "id" = \?$|^select \* from "wallets" where "id" = \?$/, 'tests only'],
 ]
 
-/** Returns a message for each statement that uses parties' rows without naming the party, and is not listed above. */
+/**
+ * Returns a message for each statement that uses parties' rows without specifying the party, unless
+ * `unrestrictedStatements` contains the statement.
+ */
 export function faults(texts: Iterable<string>): string[] {
   return [...texts].flatMap((text) => {
     const tables = tablesWithoutParty(text)

@@ -19,7 +19,7 @@ export interface Books {
   keys: number
 }
 
-/** Reads every stored record about money, and counts the used cards and the idempotency keys. */
+/** Reads the records that `proveBooks` checks, and counts the used cards and the idempotency keys. */
 export function readBooks(store: Store): Promise<Books> {
   return store.transaction(async ({ db }) => ({
     wallets: await db.selectFrom('wallets').selectAll().orderBy('id').execute(),
@@ -75,7 +75,10 @@ export async function proveBooks(store: Store): Promise<Books> {
   return books
 }
 
-/** Checks that a bank transfer has exactly the bank entries and the hold that its status requires. */
+/**
+ * Checks that the ledger entries of a bank transfer, for the bank and for the hold, have the sums that the transfer's
+ * status requires.
+ */
 function proveBankTransfer({ id, kind, status, amountCents }: PaymentRow, entries: readonly LedgerEntryRow[]): void {
   const sumOf = (account: string) => sum(entries.filter((entry) => entry.sourceId === id && entry.account === account))
   const sent = kind === 'withdrawal' ? amountCents : -amountCents
@@ -84,7 +87,10 @@ function proveBankTransfer({ id, kind, status, amountCents }: PaymentRow, entrie
   expect({ bank: sumOf('bank_network'), held: sumOf('held') }, `bank transfer ${id}`).toEqual(required)
 }
 
-/** Checks that the stored spending of each agent and party equals its payments and purchases of the day and month. */
+/**
+ * Checks that the stored spending of each agent and party equals the sum of its payments and purchases, both in the
+ * current day and in the current month.
+ */
 async function proveTotals(store: Store, { payments, transactions, spending }: Books): Promise<void> {
   const { nowMs, cards } = await store.transaction(async (tx) => ({
     ...(await readTimes(tx)),

@@ -14,17 +14,20 @@ const cli = await runResource('cli')
 const workers = 16
 
 /**
- * `npm run crash-calls` makes 10,000 calls with 20 kills on each database. CRASH_CALLS and CRASH_KILLS change
- * these numbers. Each call is also repeated once; the repeats are not counted.
+ * The number of calls on each database. `npm run crash-calls` makes 10,000 calls, and kills the service 20 times.
+ * CRASH_CALLS and CRASH_KILLS change these numbers. In addition, each call is repeated once; repeats are not counted.
  */
 const calls = Number(process.env.CRASH_CALLS ?? (isDeep ? 450 : 160))
 const kills = Number(process.env.CRASH_KILLS ?? (isDeep ? 3 : 2))
-/** With more calls, refunds would exceed their 900-cent purchases: each is one cent larger than the one before. */
+/**
+ * In each round, every refund is one cent larger than the one before. With more calls in a round, the last refunds
+ * would be larger than their purchases of 900 cents.
+ */
 const maxCallsPerRound = 3_000
 const callsPerRound = Math.ceil(calls / kills)
 if (!(callsPerRound >= 1 && callsPerRound <= maxCallsPerRound))
   throw new Error(`CRASH_CALLS / CRASH_KILLS is ${calls / kills}; it must be 1 to ${maxCallsPerRound}.`)
-/** A run of 100,000 calls takes hours on a busy machine. */
+/** The time limit in milliseconds. With 100,000 calls, the test takes hours on a busy machine. */
 const timeout = kills > 10 ? 14_400_000 : 300_000
 
 interface Server {

@@ -12,7 +12,7 @@ export interface Intent {
   key: string
   path: string
   attributes: Record<string, unknown>
-  /** The body of the answer, once it has arrived. */
+  /** The body of the answer; undefined until the answer has arrived. */
   acknowledged?: string
 }
 
@@ -29,12 +29,15 @@ export function perform(url: string, intent: Intent): Promise<Response> {
   })
 }
 
-/** A journal of the requests that concurrent clients send, each with its own idempotency key, and of the answers. */
+/** Records the requests of concurrent clients, and the answers. Each request has its own idempotency key. */
 export class Journal {
   readonly intents: Intent[] = []
   /** The number of requests that were answered. */
   acknowledged = 0
-  /** The number of refunds. Each is one cent larger than the last, so the amounts show a lost or doubled refund. */
+  /**
+   * The number of refunds. Each refund is one cent larger than the one before, so the stored amounts show whether a
+   * refund was lost or made twice.
+   */
   #refunds = 0
   readonly #name: string
   readonly #send: (intent: Intent) => Promise<string>
@@ -88,7 +91,7 @@ export class Journal {
     await Promise.all(clients)
   }
 
-  /** Checks the stored books, and that each request had its effect exactly once. */
+  /** Checks the invariants of the books, and that each request had its effect exactly once. */
   async expectOneEffectEach(databaseUrl: string): Promise<void> {
     this.expectOneOfEach(await readEffects(databaseUrl))
   }

@@ -14,7 +14,10 @@ type Step =
   | { do: 'advance'; seconds: number }
 
 const amount = fc.oneof(fc.constantFrom(1, 100, 500, 1000), fc.integer({ min: 1, max: 1200 }))
-/** The index of an existing record, counted from the newest. Most steps use the newest record. */
+/**
+ * The index of a record, counted from the newest. Most steps use the newest record. If there is no such record,
+ * the step does nothing.
+ */
 const index = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(5) })
 const seconds = fc.constantFrom(1, 300, 3600, 86_400, 7 * 86_400 - 1, 7 * 86_400)
 

@@ -25,7 +25,7 @@ async function saveScreenshot({ page }: TestHost, name: string): Promise<void> {
   if (shots !== undefined) await page.screenshot({ path: `${shots}/apps-${name}.png`, fullPage: true })
 }
 
-/** A script for the view. It finds text with too little contrast with its background (WCAG 2.2, 1.4.3). */
+/** A script that runs in the view. It finds text whose contrast with its background is too low (WCAG 2.2, 1.4.3). */
 const contrastScript = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = (color) => {
@@ -121,7 +121,7 @@ async function requestApproval(): Promise<string> {
   await self.setLimits('agents', agentId ?? '', { perTransaction: 1000 })
   const other = await addParty(world)
   const paymentId = created(await self.pay(2000, { type: 'party_id', value: other.partyId }, { description: 'Desk' }))
-  // Removes the limit, because later tests spend more.
+  // The limit is removed, because later tests spend more.
   await self.setLimits('agents', agentId ?? '', null)
   return (await self.approvalOf(paymentId)).id
 }

@@ -10,7 +10,7 @@ import { openHost, type TestHost } from './host.ts'
 let browser: TestBrowser
 let world: World
 let host: TestHost
-/** Sends requests from the MCP server to the service. Tests replace it to make requests fail. */
+/** Sends requests from the MCP server to the service. Tests replace this function to make requests fail. */
 let fetch: World['service']['fetch']
 
 beforeAll(async () => {
@@ -45,7 +45,7 @@ async function authorizePurchase({ merchant = 'Books', ...use }: { merchant?: st
 
 const heading = (merchant = 'Books') => host.view.getByRole('heading', { level: 1, name: `$42.50 at ${merchant}` })
 const button = (name: string | RegExp) => host.view.getByRole('button', { name })
-/** Clicks a button, then advances the page's clock past the time during which the view ignores clicks. */
+/** Clicks a button. Then advances the page's clock past the time in which the view ignores further clicks. */
 async function press(name: string) {
   await button(name).click()
   await host.page.clock.fastForward(500)
@@ -394,7 +394,7 @@ describe('variants of the purchase view', () => {
     const { structuredContent } = await host.use('simulate_card_authorization', input)
     await press('Capture $42.50')
     await statusMessage().getByText('Captured').waitFor()
-    // Ignores calls of the previous test's view, which may still have been polling.
+    // The view of the previous test may still have been polling. Its calls are left out.
     const ownIds = [cardId, structuredContent?.data.id]
     const calls = host.calls.filter(({ arguments: args }) =>
       ownIds.includes(String(args.cardTransactionId ?? args.cardId)),

@@ -1,7 +1,10 @@
 import { Client } from '@modelcontextprotocol/client'
 import { AppBridge, PostMessageTransport } from '@modelcontextprotocol/ext-apps/app-bridge'
 
-/** A host that supports MCP Apps: an MCP client in a page, and an iframe with the view of the last tool call. */
+/**
+ * A host that supports MCP Apps: an MCP client in a page, and an iframe with the view of the last called tool that has
+ * a view.
+ */
 
 const client = new Client(
   { name: 'test-host', version: '1' },

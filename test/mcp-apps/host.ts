@@ -11,20 +11,23 @@ import type { TestBrowser } from '../pages/browser.ts'
 import { serverOptions } from '../support/server-options.ts'
 import type { World } from '../support/world.ts'
 
-/** A Content-Security-Policy at least as strict as the default of MCP Apps: a view can load only its own document. */
+/**
+ * The Content-Security-Policy of views, at least as strict as the default of MCP Apps. A view can load only its own
+ * document.
+ */
 const viewPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'"
 
 const hostUrl = 'http://host.test/'
 const viewUrl = 'http://view.test/'
 
 export interface HostOptions {
-  /** The key with which the MCP server calls the service. By default, the seeded agent's key. */
+  /** The key with which the MCP server calls the service; by default the key of the seeded agent. */
   key?: string
   environment?: Environment
   colorScheme?: 'light' | 'dark'
   /** Returns the person's answer to the server's question. Without this function, the server asks no questions. */
   answer?: (question: Question) => { action: 'accept' | 'decline'; content?: object }
-  /** Sends the MCP server's requests to the service, instead of the service's own `fetch`. */
+  /** Sends the MCP server's requests to the service; by default the service's own `fetch`. */
   fetch?: (request: Request) => Promise<Response>
 }
 
@@ -51,7 +54,7 @@ export interface TestHost {
   ): Promise<unknown>
   /** The tool calls that reached the server, both from the view and from the host itself. */
   calls: { name: string; arguments: Record<string, unknown> }[]
-  /** The URLs that the browser requested, except the host's page and the view's document. */
+  /** The URLs that the browser requested, except the URLs of the host's page and of the views. */
   strayRequests: string[]
   /** Console errors and warnings (such as violations of the Content-Security-Policy), uncaught errors, and dialogs. */
   complaints: string[]
@@ -119,7 +122,10 @@ function watchPage(page: Page) {
   return { strayRequests, complaints }
 }
 
-/** Serves the host's page, and each view at its own URL with the header `viewPolicy`. */
+/**
+ * Serves the host's page, and each view at its own URL with the Content-Security-Policy `viewPolicy`. Aborts all other
+ * requests, and records their URLs.
+ */
 async function serveDocuments(context: BrowserContext, page: Page, strayRequests: string[]): Promise<void> {
   const documents: string[] = []
   await page.exposeFunction('serveView', (html: string) => `${viewUrl}${documents.push(html) - 1}`)

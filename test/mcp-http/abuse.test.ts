@@ -193,7 +193,7 @@ test('a host that does not read a response is disconnected, delays no other call
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: flood }
   const headers = { 'Mcp-Session-Id': host.sessionId(), 'Mcp-Protocol-Version': '2025-11-25' }
   const stalled = sendWithoutReading(message, headers)
-  // The call ends although nobody reads its response, and another call is answered while the response is unread.
+  // The call ends although the host does not read its response. While it is unread, a second call is answered.
   await gate('flooded').promise
   expect((await host.call(2, 'connection')).status).toBe(200)
   await expect.poll(() => hosting.endpoint.load().streams).toBe(0)

@@ -4,15 +4,15 @@ export interface CrossTalk {
   answered: number
   cancelled: number
   progress: number
-  /** Messages that a host received for another host or call, and answers to canceled calls. */
+  /** Messages that arrived at the wrong host or call, and answers to canceled calls. */
   wrong: string[]
 }
 
 type Send = (request: Request) => Promise<Response>
 
 /**
- * Runs hosts of both protocol versions at the same time. All use the same JSON-RPC ids and progress tokens, so only
- * the marker in a message tells which host and call the message belongs to.
+ * Runs hosts of both protocol versions at the same time. All hosts use the same JSON-RPC ids and progress tokens, so
+ * only the marker in a message shows which host and call the message belongs to.
  */
 export async function crossTalk(send: Send, url: string, hosts: number, callsEach: number): Promise<CrossTalk> {
   const seen: CrossTalk = { answered: 0, cancelled: 0, progress: 0, wrong: [] }
@@ -98,7 +98,7 @@ async function sessionlessHost(send: Send, url: string): Promise<CallingHost> {
       const init = { method: 'POST', headers: { ...baseHeaders, ...headers }, body: JSON.stringify({ ...body, id }) }
       return send(new Request(url, init))
     },
-    // In MCP 2026, a host cancels a call by closing the stream. Leaving the loop over the events in `makeCall` does so.
+    // In MCP 2026, a host cancels a call by closing its stream. `makeCall` does so by leaving the loop over the events.
     cancel: async () => {},
     end: async () => {},
   }

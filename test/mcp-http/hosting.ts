@@ -174,7 +174,7 @@ export function initializeMessage(params: object = {}) {
   return { jsonrpc: '2.0', id: 'init', method: 'initialize', params: { ...base, ...params } }
 }
 
-/** Returns the body of an MCP 2026 request, and the headers that repeat its method and the name of its tool. */
+/** Returns the body of an MCP 2026 request, and the headers that repeat its protocol version, method and tool name. */
 export function modernRequest(method: string, params: Record<string, unknown> = {}, more: { _meta?: object } = {}) {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -226,7 +226,7 @@ export async function jsonOf(response: Response): Promise<any> {
   return response.json()
 }
 
-/** Returns the value that a tool of the test server returned, from the response to the call. */
+/** Returns the value that a tool of the test server returned. `message` is the JSON-RPC response to the call. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read the fields of results without checks.
 export function resultOf(message: any): any {
   return JSON.parse(message.result.content[0].text)

@@ -155,7 +155,7 @@ describe.each(hosts)('$host on the test server', ({ open, sdk }) => {
         return changes
       })
       .toContain('cards://1')
-    // If the host received notifications for bob, this one would arrive before the notification about tools.
+    // If the host received bob's notifications, the one about prompts would arrive before the one about tools.
     hosting.endpoint.notify({ kind: 'prompts_list_changed' }, 'bob')
     hosting.endpoint.notify({ kind: 'tools_list_changed' })
     await expect.poll(() => changes).toContain('tools')

@@ -7,13 +7,14 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { initializeMessage, modernRequest } from './hosting.ts'
 
-/** Tests that each request of a host counts toward the API's rate limit, in both protocol versions. */
+/** Tests that, in both protocol versions, each request of a host counts toward the API's rate limit. */
 
 const address = 'http://127.0.0.1:4010'
 let world: World
 let site: Site
 beforeAll(async () => {
-  // The fake sleep would advance the clock each time the endpoint polls, so the limit's minute would soon end.
+  // The endpoint sleeps between polls. The fake `sleep` would advance the clock each time, so the minute of the rate
+  // limit would soon end.
   const steadySystem = { ...fakeSystem({ now: Date.now() }), sleep: realSystem.sleep }
   world = await createWorld(sqlite, { system: steadySystem, rateLimit: 10 })
   const { service, store, system } = world

@@ -11,14 +11,14 @@ import { onEachDatabase } from '../support/databases.ts'
 import { allEvents, createHosting, eventsOf, type Hosting, rawHost } from './hosting.ts'
 import { gate } from './test-server.ts'
 
-/** Tests of the session data in the database: it contains no secrets, and is deleted when it is no longer needed. */
+/** Tests that the session data in the database contains no secrets, and is deleted when it is no longer needed. */
 
 const canary = 'canary-4111-1111'
 const secretOperations = Object.values(catalogue).filter((operation) => secretFields(operation).length > 0)
 
 /**
- * Returns a server that sends each answer over a stream, because it reports progress first. The secret fields of an
- * answer contain the canary. The tool `question` asks the person to open a page.
+ * Returns a server that reports progress before each answer, so each answer is sent over a stream. The secret fields of
+ * an answer contain the canary. The tool `question` asks the person to open a page.
  */
 function notifyingServer(): Server {
   const server = new Server({ name: 'notifying', version: '1' }, { capabilities: { tools: {}, resources: {} } })
@@ -49,7 +49,7 @@ onEachDatabase('the stored data of a session', (database) => {
   let drop: () => Promise<void>
   let hosting: Hosting
   let host: ReturnType<typeof rawHost>
-  /** Every message that was ever stored. The tests keep copies, because the store soon deletes delivered messages. */
+  /** Copies of all messages that were ever stored. The store itself soon deletes delivered messages. */
   let stored: string[]
   let aheadMs = 0
   const system: System = { ...realSystem, now: () => realSystem.now() + aheadMs }
@@ -159,7 +159,7 @@ onEachDatabase('the stored data of a session', (database) => {
     expect(await mail()).toEqual([])
     await askingHost.post({ jsonrpc: '2.0', id, result: { action: 'accept', content: {} } })
     expect((await events.next()).value.message.id).toBe(1)
-    // The question is already answered. The first further answer is stored, because another process might wait for it.
+    // The question is answered. The first further answer is still stored, in case a different process waits for it.
     for (let count = 0; count < 3; count++) await askingHost.post({ jsonrpc: '2.0', id, result: { count } })
     expect(await mail()).toHaveLength(1)
   })

@@ -79,7 +79,7 @@ describe.each(inDatabases)('stored sessions in $name', ({ open }) => {
       await sessions.create({ ...session(key, 2_000 + number, key), partyId: 'attacker' }, full)
     }
     expect(await findExisting('victim', 'k1', 'k2', 'k3', 'k4', 'k5')).toEqual(['victim', 'k3', 'k4', 'k5'])
-    // A new session of another party also replaces one of the party with the most sessions.
+    // A new session of a different party also replaces a session of the party with the most sessions.
     await sessions.create(session('another', 9_000, 'carol'), full)
     expect(await findExisting('victim', 'k3', 'k4', 'k5', 'another')).toEqual(['victim', 'k4', 'k5', 'another'])
   })

@@ -108,8 +108,8 @@ describe('a session', () => {
     expect((await plain).status).toBe(202)
     expect((await events.next()).done).toBe(true)
     expect(cancelled.has('plain')).toBe(true)
-    // Status 204 tells the host to stop resuming, because the request will never be answered.
     expect((await host.send('GET', undefined, { 'Last-Event-ID': `${first.value.id}` })).status).toBe(200)
+    // The host has received all events. Status 204 tells it to stop resuming, because the call will never be answered.
     const last = String(first.value.id).replace(/\.0$/, '.1')
     expect((await host.send('GET', undefined, { 'Last-Event-ID': last })).status).toBe(204)
   })
@@ -243,7 +243,7 @@ test('a session ends after half an hour without use; an open stream counts as us
   system.pass(29 * 60_000)
   const passedAtMs = system.now()
   expect((await idle.call(1, 'echo')).status).toBe(200)
-  // Each heartbeat on the open stream counts as use.
+  // Each heartbeat on the open stream marks the session as used.
   const usedAtMs = async () => (await sessions.find(sha256(listening.sessionId())))?.usedAtMs
   await expect.poll(usedAtMs).toBeGreaterThanOrEqual(passedAtMs)
   system.pass(30 * 60_000)

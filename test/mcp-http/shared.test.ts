@@ -107,7 +107,7 @@ onEachDatabase('two processes', (database) => {
     const [first, second] = await openBoth()
     const marker = `cancelled there on ${database.name}`
     const call = first.call('long', 'wait', { marker, wait: 'never' })
-    // Waits until the long call runs: from then on, another call with the same id is refused.
+    // Waits until the long call runs. From then on, a second call with the same id is refused.
     await expect.poll(async () => (await first.call('long', 'echo')).status).toBe(400)
     await second.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'long' } })
     expect((await call).status).toBe(202)
@@ -122,7 +122,7 @@ onEachDatabase('two processes', (database) => {
     const [asked, askedToo] = [(await a.next()).value.message.id, (await b.next()).value.message.id]
     expect(asked).not.toBe(askedToo)
     const answer = (content: object) => ({ action: 'accept', content })
-    // Each answer is posted to the process that did not ask.
+    // Each answer is posted to the process that did not ask the question.
     await second.post({ jsonrpc: '2.0', id: asked, result: answer({ sure: true }) })
     await first.post({ jsonrpc: '2.0', id: askedToo, result: answer({ sure: false }) })
     expect(resultOf((await a.next()).value.message).content).toEqual({ sure: true })

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { HostContext } from '../../src/mcp/http/host-context.ts'
 
-/** The named gates: a call waits at a gate until a test opens it. */
+/** The gates by name. A call waits at a gate until a test opens the gate. */
 export const gates = new Map<string, PromiseWithResolvers<void>>()
 
 export function gate(name: string): PromiseWithResolvers<void> {
@@ -19,7 +19,7 @@ export function gate(name: string): PromiseWithResolvers<void> {
   return found
 }
 
-/** The markers of canceled calls of the tool `wait`. */
+/** The markers of calls of the tool `wait` that were canceled. */
 export const cancelled = new Set<string>()
 
 type Arguments = Record<string, unknown>
@@ -30,13 +30,16 @@ type Tool = (
   server: Server,
 ) => Promise<unknown> | unknown
 
-/** Waits until the gate named in the argument `wait` opens, or the call is canceled. The gate `never` does not open. */
+/**
+ * Waits until the gate that the argument `wait` names opens. Throws if the call is canceled first. The gate `never`
+ * does not open.
+ */
 const waitAtGate = async ({ wait }: Arguments, { mcpReq: { signal } }: ServerContext) => {
   if (typeof wait !== 'string') return
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('cancelled')), { once: true })
   })
-  // The gate `never` has no promise: every call that waits for an unsettled promise would stay in memory.
+  // A promise for the gate `never` would keep every call that waits for it in memory.
   await (wait === 'never' ? stopped : Promise.race([gate(wait).promise, stopped]))
 }
 
@@ -49,7 +52,7 @@ const notifyProgress = async ({ steps = 0, marker }: Arguments, context: ServerC
   }
 }
 
-/** The tools of the test server. They answer at once, report progress, ask the person, or wait at a gate. */
+/** The tools of the test server. They answer immediately, report progress, ask the person, or wait at a gate. */
 const tools: Record<string, Tool> = {
   echo: ({ marker }) => marker,
   connection: (_args, _context, { principal, instanceId, toolsets = 'none', readOnly, era }) => ({

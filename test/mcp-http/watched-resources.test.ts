@@ -54,8 +54,8 @@ onEachDatabase('notifications about watched resources', (database) => {
         for (const stream of streams) while ((await stream.next()).value.message.params.uri !== uriOf(id));
       },
       /**
-       * Expects that the next notification is about this record. Ignores further notifications about skipped records,
-       * because a record's creation and its later changes may be announced separately.
+       * Expects that the next notification is about this record. Ignores notifications about records given to `skipTo`,
+       * because the creation and the later changes of such a record may be announced separately.
        */
       expectNext: async (id: string) => {
         for (const stream of streams) {
@@ -96,7 +96,7 @@ onEachDatabase('notifications about watched resources', (database) => {
     ok(await world.authorize(readable.second, 100, { key: second.agentKey }))
     ok(await world.authorize(readable.foreign, 100, { key: other.agentKey }))
     ok(await merchant(world).checkout(readable.subscription))
-    // Each host's next notification is about the record that it may read, so it got none about the card.
+    // Each host's next notification is about the record that it may read, so no notification about the card came first.
     for (const { readableId, host } of nonReaders) await host.expectNext(readableId)
     await Promise.all([...readers, ...nonReaders.map(({ host }) => host)].map((host) => host.end()))
   })
@@ -110,8 +110,9 @@ onEachDatabase('notifications about watched resources', (database) => {
     const subscriptionId = await merchant(world).create(weekly)
     const card = await world.issueCard()
     const host = await watchResources(world.agentKey, [card, approvalId, subscriptionId])
-    // The creation of the records may be announced after watching begins. The test changes the card and skips to
-    // the notification about this change, which comes after them.
+    // The creation of these records may be announced after watching begins. The card was created last, so notifications
+    // about it follow those about the creation of the other records. The test changes the card, so that at least one
+    // notification about it arrives.
     ok(await world.authorize(card, 100, { key: world.apiKey }))
     await host.skipTo(card)
     ok(await self.deny(approvalId, undefined, { key: world.apiKey }))

@@ -2,14 +2,17 @@ import { type Conversation, idIn, type Step } from './script.ts'
 
 /**
  * Two scripted models that derive the next step from the task and the tool results so far. The gullible model picks the
- * longest matching shop id, ignores the limit on the total, and pays again if an answer is lost.
+ * longest matching shop id, ignores the limit on the total, and pays a second time if an answer is lost.
  */
 export const shoppers = {
   careful: (conversation: Conversation) => nextStep(conversation, { isCareful: true }),
   gullible: (conversation: Conversation) => nextStep(conversation, { isCareful: false }),
 } as const
 
-/** The files of the scenarios that `npm run test:hosts` rehearses. The models understand their tasks, with any drawn values. */
+/**
+ * The files of the scenarios that `npm run test:hosts` rehearses. The models understand the tasks of these scenarios,
+ * whichever values are drawn for them.
+ */
 export const shopperScenarios = ['budget-with-tax', 'look-alike', 'lost-answer']
 
 interface Character {
@@ -41,7 +44,7 @@ function nextPaymentStep(results: readonly string[], { cents, handle, isCareful 
   if (results.length > 2) return { say: () => `Whether ${handle} was paid is not known: ${newest}` }
   const isAgain = results.length > 0
   const counterparty = { type: 'handle', value: handle }
-  // An identical call is a safe retry. With a different description, it is a second payment.
+  // An identical call is a safe retry. A call with a different description makes a second payment.
   const description = isAgain && !isCareful ? 'As asked, again' : 'As asked'
   return { call: 'create_payment', arguments: () => ({ amount: cents, counterparty, description }) }
 }
@@ -49,7 +52,7 @@ function nextPaymentStep(results: readonly string[], { cents, handle, isCareful 
 interface Purchase extends Character {
   product: string
   shop: string
-  /** The highest total that the task allows, in cents; undefined if it sets no limit. */
+  /** The highest total that the task allows, in cents; undefined if the task sets no limit. */
   limitCents: number | undefined
 }
 
@@ -87,10 +90,13 @@ function nextPurchaseStep(results: readonly string[], purchase: Purchase): Step 
   return steps[results.length] ?? { say: () => 'Done.' }
 }
 
-/** Returns the shop's exact id if the model is careful, otherwise the longest listed id that begins with it. */
+/**
+ * Returns the shop's exact id if the model is careful. Otherwise, returns the longest listed id that begins with that
+ * id.
+ */
 function shopIdIn(list: string, { shop, isCareful }: Purchase): string {
   const shopSlug = slug(shop)
-  // If the host shows results as JSON, a line break is a backslash and an n.
+  // If the host shows results as JSON, each line break appears as a backslash and an n.
   const words = list.replaceAll('\\n', ' ')
   const alike = [...words.matchAll(/\b[a-z0-9]+(?:-[a-z0-9]+)+\b/g)]
     .map(([id]) => id)
@@ -127,7 +133,7 @@ function field(result: string, name: string): string {
   return value
 }
 
-/** Parses an amount into cents. It is `$66.74` in text and 6674 in JSON. */
+/** Returns an amount in cents. Results in text show it as `$66.74`, results in JSON as `6674`. */
 const cents = (text: string) =>
   text.startsWith('$') ? Math.round(Number(text.replace(/[$,]/g, '')) * 100) : Number(text)
 
