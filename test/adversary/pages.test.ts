@@ -11,9 +11,9 @@ import { noTraces, tracesOf } from './traces.ts'
 type Attempt = [path: string, init?: RequestInit]
 
 /**
- * The protection of a route, with requests that must not get past it. A `public` route has no private data; the string
- * describes what it serves. A `guessed` route needs a secret, and the requests contain a wrong or insufficient one. A
- * `signedIn` route needs the session of the right user, which the requests lack.
+ * The protection of a route, with requests that the route must refuse. A `public` route has no private data; the string
+ * describes what it serves. A `guessed` route needs a secret; its requests contain a wrong or insufficient secret. A
+ * `signedIn` route needs the session of the right user; its requests lack that session.
  */
 type Protection =
   | { public: string }
@@ -41,7 +41,7 @@ const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
 const shopCard = { number: card.number, cvv: card.cvv, expirationMonth: '1', expirationYear: '2026' }
 const oauth = (path: string, fields: Record<string, string>) => (): Attempt[] => [[path, form(fields)]]
 
-/** Every route that is not an operation. A test fails for a new route until it has an entry here. */
+/** The protection of each route that is not an operation. A test fails if such a route has no entry here. */
 const protections: Record<string, Protection> = {
   'GET /healthz': { public: 'whether the service works' },
   'GET /readyz': { public: 'whether requests should be sent here' },
@@ -95,7 +95,7 @@ const protections: Record<string, Protection> = {
     guessed: (on) => [
       ...sendWithWrongSecret('paymentRequest', { decision: 'card', ...card })(on),
       ...sendWithWrongSecret('paymentRequest', { decision: 'decline' })(on),
-      // The right link is not enough: these forms lack the page's form token or contain a made-up one.
+      // The right link is not enough: these forms lack a form token, or contain a made-up token.
       [on.links.paymentRequest, form({ decision: 'wallet', walletId: 'wal_1' })],
       [on.links.paymentRequest, form({ decision: 'card', ...card, formToken: `1.${'0'.repeat(64)}` })],
       [on.links.paymentRequest, form({ decision: 'decline' })],
@@ -146,7 +146,7 @@ const protections: Record<string, Protection> = {
   'POST /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision, form({ decision: 'yes' })]] },
   'GET /shops': { public: 'what anybody can buy' },
   'GET /shops/:shopId': { public: 'what anybody can buy' },
-  // Several parties of the sandbox have agents, so the service cannot tell which party is buying, and refuses.
+  // The service refuses this form: several parties of the sandbox have agents, so it is unknown which party is buying.
   'POST /shops/:shopId': {
     guessed: () => [['/shops/plain-goods', form({ key: `idk_${'0'.repeat(32)}`, 'quantity.desk-lamp': '1' })]],
   },
@@ -264,7 +264,7 @@ onEachDatabase('routes requested without access', (database) => {
       'a browser with a made-up session': `payments_session=${'A'.repeat(43)}`,
       'a browser without a session': '',
       'the browser of another user': `payments_session=${await sessionOf(on.stranger)}`,
-      // proof.test.ts tests one-click sign-in for the pages of signed-in users.
+      // For routes that need a session, proof.test.ts tests the one-click sign-in.
       ...('guessed' in protection ? { 'the owner after a one-click sign-in': await signInByOneClick(on) } : {}),
     }
     const wrong: string[] = []
@@ -277,7 +277,7 @@ onEachDatabase('routes requested without access', (database) => {
           )
           const text = await answer.text()
           const where = `${browser}: ${answer.status} ${answer.headers.get('location') ?? ''}`
-          // A page may show a visitor's own input again.
+          // A page may show the visitor's own input, so private words that the request itself contains do not count.
           const shown = on.private.filter(
             (word) => text.includes(word) && !String(init.body).includes(encodeURIComponent(word)),
           )
@@ -300,14 +300,14 @@ async function signInByOneClick({ site: { world } }: Grounds): Promise<string> {
 }
 
 /**
- * Returns whether the row is of a kind that strangers may add, because the service limits how many they can add:
- * counts of wrong passwords, and sessions for the form that takes a device code (src/service/oauth/clients.ts).
+ * Returns whether strangers may add this row. They may add counts of wrong passwords, and sessions for the form that
+ * takes a device code (src/service/oauth/clients.ts): the service limits the number of both.
  */
 const isLimitedRow = (row: string) =>
   row.startsWith('refusedPasswords: ') ||
   (row.startsWith('oauthRecords: {"model":"Session"') && !row.includes('accountId'))
 
-/** Pages that have the same address for everyone, and show or search only the caller's own records. */
+/** Pages whose address is the same for every user. Each of them shows or searches only the user's own records. */
 const ownPages: ReadonlySet<string> = new Set([
   'GET /connections',
   'GET /connections/new/application',
@@ -322,8 +322,8 @@ const ownPages: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns whether a successful answer reveals nothing about other people's records. RFC 7009 (revocation) and RFC 7662
- * (introspection) require a successful answer even for an unknown token.
+ * Returns whether a successful answer from this route reveals nothing about other people's records. RFC 7009
+ * (revocation) and RFC 7662 (introspection) require a successful answer even for an unknown token.
  */
 function isHarmless(route: string, text: string): boolean {
   if (route === 'POST /oauth/revoke') return text === ''

@@ -20,11 +20,11 @@ type RoutesAt<Wanted extends Level> = {
 /** A request to a page. `perform` adds the form token of the visitor's session. */
 interface PageRequest {
   path: string
-  /** The fields of the form to submit; `undefined` opens the page instead. */
+  /** The fields of the form to send. If undefined, the page is opened and no form is sent. */
   fields?: Record<string, string>
-  /** The purpose for which the form token is issued. */
+  /** The purpose that the form token is created for. */
   purpose?: string
-  /** The name of the field for the token; by default `formToken`. */
+  /** The name of the field that contains the form token; by default `formToken`. */
   tokenField?: string
 }
 
@@ -32,7 +32,7 @@ type Prepare = (on: Fixture, visitor: Visitor) => PageRequest | Promise<PageRequ
 
 interface Fixture {
   grounds: Grounds
-  /** A payment request to the owner's party, with the form token of its page and a wallet that can pay it. */
+  /** A payment request to the owner's party, the form token of the request's page, and a wallet that can pay. */
   paymentRequest: { id: string; path: string; formToken: string; walletId: string }
 }
 
@@ -82,7 +82,7 @@ const requestsThatNeedProof: Record<RoutesAt<'proven'>, Prepare> = {
   }),
 }
 
-/** Requests with which a person refuses something. A session without proof of identity may send them. */
+/** Forms with which a person refuses something. A session without proof of identity is enough for them. */
 const refusals: Record<string, Prepare> = {
   'denying a payment': ({ grounds: { paths } }) => ({
     path: paths.approval,
@@ -111,7 +111,7 @@ const refusals: Record<string, Prepare> = {
   }),
 }
 
-/** Pages that a session without proof of identity may open. */
+/** Pages that need a session, but no proof of identity. */
 const viewablePages: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds) => string> = {
   'GET /verify/:challenge': ({ links }) => links.challenge,
   'GET /approvals/:approvalId/review': ({ paths }) => paths.approval,
@@ -134,7 +134,7 @@ const viewablePages: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds)
   'GET /console/*': () => '/console/nothing',
 }
 
-/** Returns the path of a page that asks the visitor to allow an application. Each visitor has one such page. */
+/** Returns the path of a page that asks the visitor to allow an application. The visitor's first call creates it. */
 async function consentPage({ grounds }: Fixture, visitor: Visitor): Promise<string> {
   const known = consentPages.get(visitor)
   if (known !== undefined) return known
@@ -169,7 +169,9 @@ interface Person {
 
 let sessions = 0
 
-/** Signs the owner in. Returns the browser, and a function that creates form tokens for the session. */
+/**
+ * Signs the owner in. Returns a visitor with the new session, and a function that creates the session's form tokens.
+ */
 async function signInOwner(how: 'one click' | 'proof', { grounds: { site } }: Fixture): Promise<Person> {
   const { world, owner } = site
   const session = `session ${sessions++}`
@@ -210,7 +212,8 @@ onEachDatabase("actions on a person's pages", (database) => {
     const { site } = on.grounds
     const oneClick = await signInOwner('one click', on)
     const unknown = { visitor: await site.visitor(), formToken: () => 'made up' }
-    // The OAuth authorization request is started before the attempt, so that the rows it adds do not count as traces.
+    // The first call of `prepare` may start an OAuth authorization request, which adds rows. This call is made before
+    // the attempt, so that these rows do not count as traces.
     for (const { visitor } of [oneClick, unknown]) await prepare(on, visitor)
     const traces = await tracesOf(site.world, undefined, async () => {
       const signInRedirect = { status: 303, location: expect.stringMatching(/^\/sign-in\?next=/) }

@@ -22,7 +22,7 @@ function argumentsOf(on: Grounds, operation: OperationDefinition, sample: Sample
   return { ...sample.query, ...sample.attributes?.(ids, on), ...Object.fromEntries(named), ...related }
 }
 
-/** All attackers run on SQLite. PostgreSQL is slower, so only the most distinctive ones run on it. */
+/** The databases, and the attackers to test on each. PostgreSQL is slower, so fewer attackers are tested on it. */
 const tables = [
   { database: sqlite, attackerNames: /./ },
   { database: postgres, attackerNames: /removed customer|another/ },

@@ -1,16 +1,19 @@
 import { readAllTables } from '../ledger/books.ts'
 import type { World } from '../support/world.ts'
 
-/** Columns with the time of the last use of a key or agent. Every authenticated request sets them, even if refused. */
+/**
+ * Columns with the time when a key or an agent was last used. Every authenticated request sets these columns, even a
+ * refused request.
+ */
 const lastUseColumns = ['lastUsedAtMs', 'lastActiveAtMs']
 
 /**
- * Tables that record every request that passed the permission check, even if it was refused later. The rows belong to
- * the caller's own party (docs/service.md#idempotency-failures).
+ * Tables that record every request that passed the permission check, even if the request was refused later. Each row
+ * belongs to the caller's own party (docs/service.md#idempotency-failures).
  */
 const requestTables = /^(idempotencyRecords|activity\w*)$/
 
-/** Tables that every authenticated call writes to, some of them after its answer. test/runs tests them. */
+/** Tables that every authenticated call writes to. The service may write the rows after it has answered the call. */
 const recordTables = ['rateLimits', 'runs', 'runEntries', 'runMinutes']
 
 interface Row {
@@ -28,8 +31,8 @@ export interface Traces {
 export const noTraces: Traces = { added: [], removed: [], alarms: [] }
 
 /**
- * Splits a row of `partyHeads` in two: the attacker's requests may extend the activity of the attacker's own party, but
- * must not add events.
+ * Splits a row of `partyHeads` into one part for activity and one for events. The requests of an attacker may add
+ * activity to the attacker's own party, but no events. Returns a row of any other table unchanged.
  */
 function splitRow(table: string, row: Record<string, unknown>): [part: string, row: object][] {
   if (table !== 'partyHeads') return [[table, row]]
@@ -53,8 +56,8 @@ async function rowsOf({ store }: World): Promise<Map<string, Row>> {
 }
 
 /**
- * Returns the changes that `attack` made in the database, and the log lines above the level info that it caused.
- * @param ownPartyId The party to whose activity and idempotency records `attack` may add; `undefined` for none.
+ * Returns the changes that `attack` made in the database, and the log lines above the level info that `attack` caused.
+ * @param ownPartyId The party whose activity and idempotency records may change; `undefined` if nothing may change.
  */
 export async function tracesOf(
   world: World,

@@ -10,7 +10,7 @@ const operations = ['freeze', 'unfreeze'] as const
 type Operation = (typeof operations)[number]
 type Status = (typeof agentCardStatuses)[number]
 
-/** The status of a card after each operation, by its status before; null if the operation is refused. */
+/** For each status of a card: the status after each operation, or null if the operation is refused. */
 const nextStatus: Record<Status, Record<Operation, Status | null>> = {
   active: { freeze: 'frozen', unfreeze: null },
   frozen: { freeze: null, unfreeze: 'active' },
@@ -73,7 +73,7 @@ onEachDatabase('freezing cards', (database) => {
 
   test('a frozen card refuses authorizations until it is unfrozen', async () => {
     const cardId = await frozenCard()
-    // Even an amount above the card's maximum of 5000 is refused because of the frozen card, not declined.
+    // A frozen card refuses every amount. If the card were active, 5001 would be declined, because the maximum is 5000.
     for (const amount of [100, 5001]) {
       const refused = await world.authorize(cardId, amount)
       expectRefusal(refused, 'conflict')

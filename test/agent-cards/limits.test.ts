@@ -75,7 +75,7 @@ onEachDatabase('spending limits on cards', (database) => {
     expectRefusal(await authorize(card, 401, {}, world.apiKey), 'conflict')
     expect(ok(await world.get(`/agent-cards/${card}`)).json.data.attributes.status).toBe('active')
     expect(await self.balance()).toMatchObject({ available: 250_000 - 600 })
-    // The card's own maximum is checked before the limits. An amount above it is declined, which is not an error.
+    // The card's own maximum is checked before the limits. An amount above the maximum is declined without an error.
     expect(ok(await authorize(card, 501)).json.data.attributes.decline.code).toBe('single_use_amount_over_maximum')
     expect(ok(await authorize(card, 400)).json.data.attributes.status).toBe('authorized')
   })

@@ -9,8 +9,8 @@ import { type Answer, addParty, addUserToken, type OtherParty, type World } from
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /**
- * Returns the code that an authenticator app shows at the given time (RFC 4226, RFC 6238). The service uses a library;
- * this separate implementation checks its results.
+ * Returns the code that an authenticator app shows at the given time (RFC 4226, RFC 6238). The service uses a library
+ * for these codes; the tests compare that library with this separate implementation.
  */
 export function codeAt(base32: string, ms: number): string {
   const counter = Buffer.alloc(8)
@@ -45,30 +45,35 @@ export interface Approver {
   userId: string
   key: string
   approve(approvalId: string, idempotencyKey?: string): Promise<Answer>
-  /** Tries to approve a large payment. Returns the URL of the verification page from the refusal. */
+  /**
+   * Tries to approve a large payment without a code. Returns the verification page's URL, which the refusal contains.
+   */
   challenge(): Promise<string>
   /** The secret in the user's authenticator app. */
   secret: string
 }
 
-/** Functions that make payments that need approval, and that act as users with a browser and an authenticator app. */
+/** Functions for tests of approvals: they make payments, and act as users with a browser and an authenticator app. */
 export interface ApprovalWorld {
   self: Payer
   other: OtherParty
   partyId: string
-  /** Makes a payment of `amount` cents (more than 100), which needs approval. */
+  /** Makes a payment that needs approval. `amount` is in cents, and must be more than 100. */
   review(amount: number): Promise<{ paymentId: string; approvalId: string }>
   /** Creates a user with an authenticator app. The current code of the app has not been used yet. */
   approver(): Promise<Approver>
   /** Creates a user without an authenticator app. */
   newcomer(): Promise<{ userId: string; key: string }>
-  /** Opens a page as the given user, by default the user whose id is in the URL; null means a signed-out visitor. */
+  /**
+   * Opens a page as the user with the id `userId`, by default the user whose id is in the URL. If `userId` is null, the
+   * visitor is signed out.
+   */
   open(url: string, userId?: string | null): Promise<LoadedPage>
-  /** Sends a form to the URL of a page, with the form token that the page contains. */
+  /** Sends a form to a page, with the form token that the page gave to this user. */
   send(url: string, fields: Record<string, string>, sent?: Sent): Promise<LoadedPage>
   /** Enters a code on the verification page at the URL. */
   submit(url: string, code: string, headers?: Record<string, string>): Promise<LoadedPage>
-  /** Returns the secret in the app of the user whose id is in the URL. Sets up an app if the user has none. */
+  /** Returns the secret in the app of the user whose id is in the URL. If the user has no app, sets one up first. */
   secretAt(url: string): Promise<string>
   /** Signs the user in. Returns the cookie of the new session. */
   cookieOf(userId: string): Promise<string>
@@ -109,7 +114,9 @@ export async function createApprovalWorld(world: World): Promise<ApprovalWorld> 
     cookies.set(userId, cookie)
     return { Cookie: cookie }
   }
-  /** The last form token that each user got from each page. It stays valid after the page stops showing a form. */
+  /**
+   * The last form token that each user got from each page. A token stays valid when the page no longer shows a form.
+   */
   const tokens = new Map<string, string>()
   const open: ApprovalWorld['open'] = async (url, userId = userIn(url)) => {
     const page = await fetch(new Request(url, { headers: await cookieFor(userId) }))
@@ -168,7 +175,7 @@ function userIn(url: string): string | null {
   return /usr_[0-9a-f]{32}/.exec(url)?.[0] ?? null
 }
 
-/** Returns the secret that the page for setting up an authenticator app shows. */
+/** Returns the secret on the page where a user sets up an authenticator app. */
 export function secretIn({ text }: LoadedPage): string {
   const secret = /<code>([A-Z2-7]{32})<\/code>/.exec(text)?.[1]
   if (secret === undefined) throw new Error('The page shows no secret.')
@@ -176,8 +183,8 @@ export function secretIn({ text }: LoadedPage): string {
 }
 
 /**
- * Sets up an authenticator app for the signed-in visitor and returns its secret. Confirms the app with the code of the
- * previous time step, so that the current code is still unused.
+ * Sets up an authenticator app for the signed-in visitor and returns the app's secret. Confirms the app with the code
+ * of the previous time step, so that the current code stays unused.
  */
 export async function setUpApp(visitor: Visitor, system: FakeSystem): Promise<string> {
   const page = '/second-factor'
@@ -188,7 +195,7 @@ export async function setUpApp(visitor: Visitor, system: FakeSystem): Promise<st
   return secret
 }
 
-/** Returns the URL of the verification page from a refusal with status 428. */
+/** Returns the verification page's URL, which a refusal with status 428 contains. */
 export function addressIn(answer: Answer): string {
   const address = /http:\/\/\S+\/verify\/\S+$/.exec(answer.json.errors?.[0]?.detail)?.[0]
   if (answer.status !== 428 || address === undefined) throw new Error(answer.text)

@@ -45,7 +45,7 @@ describe('the pages for the second factor, in a browser', () => {
     await page.waitForSelector('[aria-invalid=true]')
     const field = page.getByRole('textbox', { name: '6-digit code' })
     await expect.poll(() => page.title()).toMatch(/^Error: /)
-    // A screen reader announces the focused field together with the error that describes it.
+    // A screen reader announces the focused field and the error message that the field refers to.
     await expectFocus(field)
     const problem = page.locator(`#${await field.getAttribute('aria-describedby')}`)
     await expect.poll(() => problem.textContent()).toContain('code is wrong')

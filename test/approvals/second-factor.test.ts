@@ -64,7 +64,7 @@ onEachDatabase('the second factor for large approvals', (database) => {
     expect(verified.text).toContain('You can approve again now.')
     expect(verified.text).not.toMatch(/<main[\s\S]*<form/)
     expect(verified.text).not.toContain(secret)
-    // With the same idempotency key, the recorded refusal is replayed. A new key makes a new request.
+    // With the same idempotency key, the service replays the recorded refusal. A new key makes a new attempt.
     const replayed = await user.approve(approvalId, 'first round')
     expect([replayed.text, replayed.headers.get('x-idempotency-replayed')]).toStrictEqual([refused.text, 'true'])
     ok(await user.approve(approvalId, 'second round'))
@@ -204,14 +204,14 @@ onEachDatabase('the second factor for large approvals', (database) => {
     const secret = secretIn(shown)
     expect(shown.text).toMatch(new RegExp(`otpauth://totp/[^<]*secret=${secret}[^<]*period=30`))
     expect((await us.open(page, userId)).text).not.toContain(secret)
-    // Until the user confirms the app with a code, starting again replaces the secret.
+    // Until the user confirms the app with a code, starting the setup again replaces the secret.
     const another = secretIn(await us.send(page, { step: 'begin' }, { userId }))
     expect(another).not.toBe(secret)
     const wrong = await us.send(page, { code: wrongCode(another, now()) }, { userId })
     expect([wrong.status, wrong.text.includes(another)]).toStrictEqual([422, false])
     const confirmed = await us.send(page, { code: codeAt(another, now()) }, { userId })
     expect([confirmed.status, confirmed.headers.get('location')]).toStrictEqual([303, new URL(url).pathname])
-    // Once the app is confirmed, starting again shows no new secret, and the app stays set up.
+    // After the app is confirmed, starting the setup again shows no new secret, and the confirmed app stays valid.
     const again = await us.send(page, { step: 'begin' }, { userId })
     expect(again.text).not.toMatch(/otpauth|<code>/)
     expectRefusal(await us.self.approve((await us.review(50_001)).approvalId, { key }), 'mfa_required')
@@ -228,7 +228,7 @@ onEachDatabase('the second factor for large approvals', (database) => {
     expect((await us.submit(bobUrl, codeAt(adaSecret, now()))).status).toBe(422)
     expect((await us.submit(adaUrl, codeAt(adaSecret, now()))).status).toBe(303)
     expectRefusal(await bob.approve((await us.review(50_001)).approvalId), 'mfa_required')
-    // On Ada's verification page, other users and visitors see nothing and can enter no code.
+    // Other users and signed-out visitors cannot open Ada's verification page or enter a code there.
     for (const userId of [bob.userId, null]) {
       const { status, headers } = await us.open(adaUrl, userId)
       expect([status, headers.get('location')]).toStrictEqual(

@@ -69,7 +69,7 @@ describe('the verification page', () => {
       const secret = secretIn(shown)
       expect((await inProduction.send(page, { code: codeAt(secret, system.now()) }, { userId })).status).toBe(303)
       system.pass(30_000)
-      // The test creates the challenge directly, without a refused approval.
+      // Normally, a refused approval creates the challenge. This test creates the challenge directly.
       const challenge = await store.transaction((tx) => newChallenge(tx, system, userId, system.now()))
       const url = `${origin}/verify/${challenge}`
       const { status, text } = await inProduction.open(url)

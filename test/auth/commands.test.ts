@@ -123,7 +123,8 @@ test('a stdio server says how to sign in, works after the login, and reports a r
     await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
     expect(await call()).toMatchObject({ isError: false, data: { attributes: { grantId: 'grn_1' } } })
 
-    // The login is revoked. The API refuses the token, and the failed renewal then shows that the login has ended.
+    // Revokes the login. The API then refuses the token of the next call. The call after that
+    // cannot renew the token, and reports that the login has ended.
     const { logins, ...others } = JSON.parse(readFileSync(loginFile(), 'utf8'))
     const { clientId, refreshToken } = logins[provider.issuer]
     const body = new URLSearchParams({ token: refreshToken, client_id: clientId })
@@ -218,7 +219,7 @@ const whoamiAttributes = {
   grantId: 'grn_1',
 }
 
-/** Answers `GET /whoami` as the API does: it accepts only tokens that were issued for this API. */
+/** Answers `GET /whoami` as the API does. Accepts only tokens that were issued for this API. */
 function answerWhoami(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.url !== '/whoami') return false
   const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
@@ -231,7 +232,7 @@ function answerWhoami(request: IncomingMessage, response: ServerResponse): boole
 
 const loginFile = () => join(home, 'payments-mcp', 'login.json')
 
-/** Runs a login command, opens the printed address, and consents or refuses as the person. */
+/** Runs a login command. Opens the address that the command prints, and consents or refuses as a person would. */
 async function login(args: string[], env: Record<string, string> = {}, decision: 'confirm' | 'abort' = 'confirm') {
   const child = startCommand(args, env)
   const [address = ''] = /http\S+/.exec(await waitForOutput(child, /\n {2}http\S+\n/)) ?? []

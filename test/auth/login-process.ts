@@ -4,7 +4,7 @@ import { createTokenStore } from '../../src/auth/token-store.ts'
 import { createRemoteFetch } from '../../src/client/remote.ts'
 import { realSystem } from '../../src/core/system.ts'
 
-// A program that uses a stored login. For each line of input, it prints the access token that it would send to the API.
+// A program that uses a stored login. For each line of input, the program prints the access token to send to the API.
 
 const [directory = '', baseUrl = ''] = process.argv.slice(2)
 const store = createTokenStore({ directory, system: realSystem })

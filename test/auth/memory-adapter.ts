@@ -1,8 +1,8 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 
 /**
- * Returns a function that creates the adapters of one `oidc-provider`. The adapters store the provider's records
- * in memory. The provider's built-in adapter would do the same, but print a warning on every start.
+ * Returns a function that creates the adapters of one `oidc-provider`. The adapters store the provider's records in
+ * memory. So does the provider's built-in adapter, but it prints a warning on every start.
  */
 export function memoryAdapters(): (model: string) => Adapter {
   const records = new Map<string, AdapterPayload>()

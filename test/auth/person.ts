@@ -1,10 +1,10 @@
-/** A person whose browser supports cookies, redirects and forms, but no JavaScript. */
+/** A simulated person. The person's browser supports cookies, redirects and forms, but no JavaScript. */
 export interface Person {
-  /** Opens an address and follows redirects to a page, or until `stop` returns true for the next address. */
+  /** Opens an address and follows redirects until it gets a page, or until `stop` returns true for the next address. */
   open(address: string, stop?: (address: URL) => boolean): Promise<Page>
-  /** Signs in at a plain provider, and consents or refuses. Returns the callback address without opening it. */
+  /** Signs in at a `PlainProvider`, and consents or refuses. Returns the callback address without opening it. */
   signIn(address: string, decision?: 'confirm' | 'abort'): Promise<URL>
-  /** Enters a code on a plain provider's device page, and allows or denies the device. */
+  /** Enters a code on the device page of a `PlainProvider`, and allows or denies the device. */
   enterCode(address: string, userCode: string, decision?: 'confirm' | 'abort'): Promise<void>
 }
 

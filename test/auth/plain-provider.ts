@@ -10,15 +10,17 @@ export interface PlainProviderOptions {
   /** Enables client id metadata documents. The provider loads them with `fetch`. */
   clientIdMetadataDocuments?: { fetch: typeof fetch }
   clients?: Configuration['clients']
-  /** Further resources that clients may request tokens for. The RFC 9728 metadata does not mention them. */
+  /** Further resources that clients may request tokens for. The RFC 9728 metadata does not list these resources. */
   otherResources?: readonly string[]
   /** Values that replace fields of the RFC 9728 metadata. */
   resourceMetadata?: Record<string, unknown>
   /** Values that replace fields of the RFC 8414 metadata; `undefined` removes a field. */
   serverMetadata?: Record<string, unknown>
-  /** The polling interval that the provider sends to devices. If undefined, devices poll every five seconds. */
+  /**
+   * The polling interval that the provider sends to devices, in seconds. If undefined, devices poll every 5 seconds.
+   */
   deviceIntervalSeconds?: number
-  /** Called with each request before the provider handles it. Returns true if it answered the request itself. */
+  /** Gets each request before the provider does. Returns true if it has answered the request. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
@@ -27,11 +29,11 @@ export interface PlainProvider {
   issuer: string
   resource: string
   provider: Provider
-  /** Every token request in order: its grant type, and the error if it was refused. */
+  /** All token requests in order, each with its grant type, and with the error if the request was refused. */
   tokenRequests: { grantType: string; error: string | undefined }[]
   /** Deletes a registered client. */
   forgetClient(clientId: string): Promise<void>
-  /** Returns the number of requests to a path. */
+  /** Returns the number of requests to a path so far. */
   requestCount(path: string): number
   close(): Promise<void>
 }

@@ -262,7 +262,7 @@ describe('signing in with a code on another device', () => {
     expect(world.system.elapsed() - before).toBe(5_000 + 10_000 + 15_000)
   })
 
-  /** Signs in with a device code. The person answers after the program has waited `afterPauses` times. */
+  /** Signs in with a device code. The person enters the code after the program has waited `afterPauses` times. */
   async function deviceSignIn(decision: 'confirm' | 'abort', afterPauses: number): Promise<void> {
     let pauses = 0
     await signInWithDevice(world, ({ address, userCode }) => {

@@ -93,7 +93,7 @@ describe('renewals', () => {
       ...world,
       store: {
         ...world.store,
-        // Another process signs out after this process has read the login, but before it has the lock.
+        // Another process signs out after this process has read the login, but before this process gets the lock.
         exclusively: async (work) => {
           await world.store.exclusively((stored, write) => write({ ...stored, logins: {} }))
           return await world.store.exclusively(work)

@@ -99,7 +99,8 @@ describe('an unusable login file', () => {
 describe('the lock of the login file', () => {
   test('simultaneous writers take turns, and each preserves the changes of those before it', async () => {
     await save({ clients: {}, logins: {} })
-    // Uses the real clock. On a shared fake clock, each wait would advance the time for all writers; some would fail.
+    // Uses the real clock. On a shared fake clock, each wait would advance the time for all writers, and some writers
+    // would give up waiting for the lock.
     const add = (name: string) =>
       createTokenStore({ directory, system: realSystem }).exclusively(async (stored, write) => {
         await new Promise((resolve) => setImmediate(resolve))

@@ -17,7 +17,7 @@ export interface SignInWorld extends SignInOptions {
   directory: string
   /** Called after each sleep that is shorter than a minute. */
   onPause: () => Promise<unknown>
-  /** Signs in. If `replaceCallback` returns an address, the browser opens this address instead of the callback. */
+  /** Signs in. If `replaceCallback` returns an address, the browser opens that address instead of the callback. */
   signIn(replaceCallback?: (callback: URL) => Promise<string | undefined>): Promise<{ page: Response | undefined }>
   stored(): Promise<Login>
   close(): Promise<void>
@@ -31,7 +31,7 @@ export async function createSignInWorld(options: PlainProviderOptions = {}): Pro
   const clock = fakeSystem()
   const system: FakeSystem = {
     ...clock,
-    // A sleep of a minute or more lasts until it is aborted. A shorter one advances the fake clock and returns at once.
+    // A sleep of a minute or more lasts until it is aborted. A shorter sleep advances the fake clock and takes no time.
     sleep: async (ms, signal) => {
       if (ms >= 60_000) return await waitForAbort(signal)
       await clock.sleep(ms, signal)

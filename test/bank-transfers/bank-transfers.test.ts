@@ -121,7 +121,8 @@ onEachDatabase('bank transfers', (database) => {
       expectRefusal(await simulate('settle'), 'conflict')
       expectRefusal(await simulate('fail'), 'conflict')
       expect(await bank.balance()).toMatchObject({ available: 255_000 })
-      // The return comes two banking days after Thursday: on Tuesday, because Monday is Martin Luther King Jr. Day.
+      // The bank returns the deposit on the second banking day after Thursday's settlement. That is Tuesday, because
+      // Monday is Martin Luther King Jr. Day.
       world.system.pass(5 * day + 2 * hour)
       expect((await bank.read(id)).attributes).toMatchObject({
         status: 'RETURNED',

@@ -7,8 +7,8 @@ export const hour = 60 * minute
 export const day = 24 * hour
 
 /**
- * Returns functions for bank transfers. By default, the functions for bank accounts and simulated banks send the
- * party's API key, and the others send the agent's key.
+ * Returns functions for bank transfers. By default, `link`, `disconnect`, `unlink` and `simulate` send the party's API
+ * key, and the other functions send the agent's key.
  */
 export function bankActions(world: World) {
   const owner = { key: world.apiKey }

@@ -4,12 +4,16 @@ import { afterBankingDays, isBankingDay } from '../../src/service/rules/banking-
 import * as model from '../model/banking-days.ts'
 import { day } from './bank.ts'
 
-/** The Federal Reserve's holidays from Monday to Friday, for years in which some holidays fall on a weekend. */
+/**
+ * The days from Monday to Friday on which the Federal Reserve is closed. Each of these years also has a holiday on a
+ * weekend.
+ */
 const holidays = {
   2026: ['01-01', '01-19', '02-16', '05-25', '06-19', '09-07', '10-12', '11-11', '11-26', '12-25'],
-  // Juneteenth and Christmas fall on Saturdays, and Independence Day falls on a Sunday.
+  // Juneteenth and Christmas fall on Saturdays, so they close no weekday. Independence Day falls on a Sunday, so the
+  // Federal Reserve is closed on Monday, July 5.
   2027: ['01-01', '01-18', '02-15', '05-31', '07-05', '09-06', '10-11', '11-11', '11-25'],
-  // New Year's Day and Veterans Day fall on Saturdays.
+  // New Year's Day and Veterans Day fall on Saturdays, so they close no weekday.
   2028: ['01-17', '02-21', '05-29', '06-19', '07-04', '09-04', '10-09', '11-23', '12-25'],
 }
 

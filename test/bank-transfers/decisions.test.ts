@@ -39,7 +39,7 @@ onEachDatabase('approvals of bank transfers', (database) => {
         wire: null,
         reasons: [{ limitType: 'perTransactionAmount', limitAmount: 1000, actualAmount: 1001 }],
       })
-      // The bank has not received the transfer yet.
+      // The bank has not received the transfer yet, so the bank cannot settle it.
       expectRefusal(await bank.simulate(id, 'settle'), 'conflict')
       world.system.pass(day)
       ok(await self.approve(approval.id, { key: world.apiKey }))
@@ -140,7 +140,7 @@ onEachDatabase('approvals of bank transfers', (database) => {
     expectRefusal(await bank.tryWithdraw(700, customerAccount, forCustomer), 'forbidden', {
       source: { pointer: '/data/attributes/customerPartyId' },
     })
-    // The other bank account belongs to the agent's own party.
+    // `account` belongs to the agent's own party, not to the customer.
     expectRefusal(await bank.tryDeposit(700, account, forCustomer), 'not_found', {
       source: { pointer: '/data/attributes/externalAccountId' },
     })

@@ -3,7 +3,7 @@ import { type BankEvent, bankTransitions, nextBankStatus } from '../../src/servi
 import { isFinal } from '../../src/service/rules/final-states.ts'
 import { paymentStatuses } from '../../tools/payments.ts'
 
-/** The transitions that the specification allows, written independently of the service's table. */
+/** The next status for each status and event that the specification allows. Independent of the service's table. */
 const flow: Record<string, string> = {
   'CREATED submit': 'PROCESSING',
   'CREATED review': 'IN_REVIEW',

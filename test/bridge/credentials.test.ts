@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { json, key, messageOf, startBridge, startEndpoint, stream } from './start-bridge.ts'
 
-/** Starts a server at another origin. It records each request that it receives, with the Authorization header. */
+/** Starts a server at another origin. The server records each request that it gets, with the Authorization header. */
 async function startOtherServer() {
   const received: unknown[] = []
   const url = await startEndpoint((request, response) => {
@@ -19,7 +19,7 @@ test.each([301, 302, 303, 307, 308])('a redirect with status %s to another origi
     response.writeHead(isNotification ? 202 : status, { Location: `${elsewhere}?token=1` }).end()
   })
   const { ask, notify } = await startBridge(url)
-  // The notification makes the bridge open its own stream with GET.
+  // After this notification, the bridge opens a stream with GET, for messages that belong to no request.
   notify({ method: 'notifications/initialized' })
   for (const method of ['initialize', 'tools/list', 'tools/call']) {
     const { error } = await ask(method)

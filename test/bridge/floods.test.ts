@@ -7,7 +7,7 @@ import { event, json, messageOf, sendEndlessly, startBridge, startEndpoint, stre
 const mebibyte = 1024 * 1024
 /**
  * The number of bytes after which the endpoint stops an endless answer. The buffers between the endpoint and the bridge
- * hold less than half as many.
+ * hold less than half of this number.
  */
 const floodBytes = 64 * mebibyte
 

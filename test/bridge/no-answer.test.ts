@@ -9,7 +9,7 @@ const outcomeUnknown =
   'It is not known whether the call was carried out. Check the state with a tool that only reads before you call again'
 const nothingDone = 'Nothing was carried out.'
 
-/** Returns a listener that sends this answer to each POST, and 405 to each GET, so that no stream can be resumed. */
+/** Returns a listener that answers each POST as given. Each GET gets 405, so that no stream can be resumed. */
 const answerPosts =
   (status: number, headers: Record<string, string>, body: string): RequestListener =>
   async (request, response) => {

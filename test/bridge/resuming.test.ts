@@ -71,7 +71,7 @@ test('the stream of a canceled request is not resumed', async () => {
   notify({ method: 'notifications/cancelled', params: { requestId: 1 } })
   await expect.poll(() => requests).toHaveLength(2)
   end()
-  // The bridge receives the end of the stream before the answer to this ping.
+  // When this ping is answered, the bridge has already received the end of the stream.
   await ask('ping')
   expect(requests).toEqual(['POST tools/call', 'POST notifications/cancelled', 'POST ping'])
   expect(system.slept).toEqual([])

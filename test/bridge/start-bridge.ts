@@ -24,14 +24,17 @@ export interface Bridge {
   ask(method: string, params?: object): Promise<Message>
 }
 
-/** Starts an HTTP server until the end of the test. Returns the address of its MCP endpoint. */
+/** Starts an HTTP server that runs until the end of the test. Returns the address of its MCP endpoint. */
 export async function startEndpoint(answer: RequestListener): Promise<string> {
   const { address, close } = await startHttpServer(answer)
   onTestFinished(close)
   return `${address}/mcp`
 }
 
-/** Starts a bridge to `url`, and a host. With `stdout`, the test reads the output itself, and `ask` never resolves. */
+/**
+ * Starts a bridge to `url`, and a host that reads the bridge's output. If a test passes `stdout`, the output goes there
+ * instead, so the host gets no messages and `ask` never resolves.
+ */
 export async function startBridge(url: string, stdout?: Writable): Promise<Bridge> {
   const system = fakeSystem()
   const stdin = new PassThrough()
@@ -78,8 +81,8 @@ export function event(message: object): string {
 }
 
 /**
- * Sends `part` repeatedly, as fast as it is read, until the other side closes the connection or `maxBytes` are sent.
- * Returns the number of bytes sent.
+ * Sends `part` repeatedly, as fast as the other side reads, until the other side closes the connection or `maxBytes`
+ * are sent. Returns the number of bytes sent.
  */
 export async function sendEndlessly(response: ServerResponse, part: string, maxBytes: number): Promise<number> {
   let sent = 0

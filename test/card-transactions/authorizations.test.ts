@@ -15,7 +15,7 @@ const declines = [
   'insufficient_funds',
 ] as const
 
-/** Every combination of decline reasons, and the outcome: the first reason counts. */
+/** Every combination of decline reasons, each with its outcome. The first reason in `declines` decides the outcome. */
 const combinations = Array.from({ length: 16 }, (_, bits) => {
   const reasons = declines.filter((_, index) => (bits & (1 << index)) !== 0)
   const outcome = reasons[0] === undefined ? 'approved' : `declined as ${reasons[0]}`

@@ -7,7 +7,10 @@ import { type Answer, createWorld, type World } from '../support/world.ts'
 const actions = ['capture', 'reverse', 'expire', 'refund'] as const
 type Action = (typeof actions)[number]
 
-/** The actions on an authorization of 1000 cents that lead to each state, or a value that `transactionIn` handles. */
+/**
+ * For each state: the actions that bring an authorization of 1000 cents into the state. The function `transactionIn`
+ * handles the values that are not lists of actions.
+ */
 const states = {
   authorized: [],
   declined: null,
@@ -28,7 +31,10 @@ const states = {
 } as const satisfies Record<string, readonly (readonly [Action, number?])[] | null | 'wait' | 'the refund'>
 type State = keyof typeof states
 
-/** An allowed action: its amount, the attributes that it changes, and the changes of the wallet's balances in cents. */
+/**
+ * An allowed action: its amount, the attributes afterwards, and the changes in the wallet's balances. Amounts are in
+ * cents.
+ */
 interface Move {
   amount?: number
   after: Record<string, unknown>
@@ -55,7 +61,7 @@ const legal: Partial<Record<`${State} ${Action}`, Move[]>> = {
     { amount: 700, after: { status: 'captured', captured: 1000, refunded: 1000 }, available: 700, total: 700 },
   ],
 }
-/** A refund that is refused because of its amount: the state allows refunds, but nothing is left to refund. */
+/** The one case that is refused because of the amount, not the state: everything has already been refunded. */
 const nothingLeft = 'refunded in full refund'
 
 const pairs = (Object.keys(states) as State[]).flatMap((state) => actions.map((action) => ({ state, action })))

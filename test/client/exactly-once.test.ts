@@ -31,7 +31,7 @@ const cli = await runResource('cli')
 const callsOn = isDeep ? { sqlite: 8_500, postgres: 1_500 } : { sqlite: 140, postgres: 140 }
 const concurrency = 64
 
-/** A rule that refuses some transfers until the client gives up. That takes seconds, so only deep runs include it. */
+/** A rule that refuses some transfers until the client gives up. This takes seconds, so only deep runs use the rule. */
 const repeatedRefusals = `  - { id: refused, operation: create_internal_transfer, fault: error, code: rate_limited, when: { probability: 0.35 } }
 `
 
@@ -109,7 +109,7 @@ async function connectOverHttp(env: Record<string, string>): ReturnType<Connect>
   }
 }
 
-/** Opens the service on a database in this process. Returns clients with its first party's API key and agent key. */
+/** Opens the service on a database, in this process. Returns a client of the seeded party, and one of its agent. */
 async function openService(url: string) {
   const store = await openStore({ url, system: realSystem })
   const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -126,7 +126,7 @@ async function openService(url: string) {
   return { store, owner: as(credentials.apiKey), agent: as(credentials.agentKey) }
 }
 
-/** Creates a second wallet, and returns the ids of both wallets, their party, and a customer to pay. */
+/** Creates a second wallet. Returns the ids of both wallets, of their party, and of a customer to pay. */
 async function createPlaces(url: string): Promise<Places> {
   const { store, owner, agent } = await openService(url)
   const { partyId } = (await owner.whoami({})).data.attributes
@@ -139,7 +139,9 @@ async function createPlaces(url: string): Promise<Places> {
   return { partyId, payeeId, fromWalletId, toWalletId }
 }
 
-/** Returns the amounts of each tool's effects in the database, and the number of hits of each fault rule. */
+/**
+ * Returns the amounts of each tool's effects in the database, and the number of hits of each rule in the fault file.
+ */
 async function effectsIn(url: string) {
   const { store, owner } = await openService(url)
   try {
@@ -166,7 +168,7 @@ async function effectsIn(url: string) {
   }
 }
 
-/** Returns the effects that no call requested or that happened twice, and the answered calls that had no effect. */
+/** Returns the extra effects (unrequested or repeated) and the lost effects (requested, but missing). */
 function findMismatches(intents: readonly Intent[], amounts: Record<string, readonly number[]>) {
   const requested = new Set(intents.map(({ tool, amount }) => `${tool} of ${amount}`))
   const done = Object.entries(amounts).flatMap(([tool, all]) => all.map((amount) => `${tool} of ${amount}`))

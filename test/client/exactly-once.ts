@@ -8,9 +8,9 @@ import { errorOf, type Host } from '../mcp/hosts.ts'
 /** The result of a call, as reported to its caller. */
 type Outcome =
   | { id: string }
-  /** The result is unknown. The same call with this idempotency key returns it. */
+  /** The result is unknown. Repeating the call with this idempotency key returns the result. */
   | { unknown: string }
-  /** The call had no effect, and can be repeated later. */
+  /** The call had no effect, and can be repeated after a wait. */
   | { retryLater: true; afterMs: number }
   | { refused: string }
 
@@ -22,7 +22,7 @@ const operations = new Map(
   Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
 )
 
-/** Returns a caller that uses the client, and reads the advice in the fields of its errors. */
+/** Returns a caller that uses the client. The caller finds out from the fields of an error how to continue. */
 export function programOver(client: Client): Caller {
   return {
     call: async (tool, input, idempotencyKey) => {
@@ -42,7 +42,7 @@ export function programOver(client: Client): Caller {
   }
 }
 
-/** Returns a caller that calls tools, and reads the advice in their error results. */
+/** Returns a caller that calls tools. The caller finds out from an error result how to continue. */
 export function agentOver(host: Host): Caller {
   return {
     call: async (tool, input, idempotencyKey) => {
@@ -59,12 +59,12 @@ export function agentOver(host: Host): Caller {
   }
 }
 
-/** The number of calls, and the number of times that the caller had to follow advice. */
+/** The number of calls, and of the answers whose advice the caller had to follow. */
 export interface Count {
   calls: number
-  /** Calls whose result was unknown when the client gave up; repeating them with the same key returned it. */
+  /** Calls whose result was unknown after a try. Repeating such a call with the same key returned the result. */
   unknown: number
-  /** Answers that advised the caller to repeat the call later, because it had no effect. */
+  /** Answers that advised the caller to repeat the call later, because the call had no effect. */
   retryLater: number
 }
 
@@ -86,7 +86,9 @@ export interface Places {
 /** The number of calls in a round. */
 export const callsPerRound = 7
 
-/** Runs the rounds, `at` of them at a time. Repeats each call as its answer advises until it succeeds. */
+/**
+ * Runs the rounds, at most `at` of them at a time. Repeats each call, as its answers advise, until the call succeeds.
+ */
 export async function moveMoney(
   caller: Caller,
   places: Places,
@@ -122,7 +124,7 @@ export async function moveMoney(
   return { count, intents }
 }
 
-/** The maximum number of tries per call. In each try, the client makes up to four attempts. */
+/** The maximum number of tries per call. In each try, the client sends at most four requests. */
 const maxTries = 20
 
 type CallUntilDone = (tool: string, amount: number, input: object) => Promise<string>

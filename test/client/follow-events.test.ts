@@ -4,7 +4,7 @@ import { json, scriptedClient } from './scripted.ts'
 
 const idOf = (number: number) => `evt_${String(number).padStart(32, '0')}`
 
-/** Fakes a service with the events 1 to `last`. It lists them as the sandbox does: newest first, in pages of 100. */
+/** Fakes a service with the events 1 to `last`. Like the sandbox, lists the newest events first, in pages of 100. */
 function service(last: number) {
   const steps: string[] = []
   const list = { last }
@@ -54,7 +54,7 @@ test('a long backlog is read page by page while more events arrive, and each eve
     if (followedIds.length === 400) break
   }
   expect(followedIds).toEqual(Array.from({ length: 400 }, (_, index) => idOf(index + 1)))
-  // The client reads back to the oldest page and then forward again, so it requests the middle pages twice.
+  // The client reads from the newest page to the oldest, and then back, so it requests the middle pages twice.
   const pages = steps.filter((step, at) => step !== 'yielded' || steps[at - 1] !== 'yielded')
   expect(pages.slice(0, 9)).toEqual([
     ...['read null', 'read 251', 'read 151', 'read 51', 'yielded'],

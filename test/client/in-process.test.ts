@@ -84,7 +84,10 @@ onEachDatabase("a client in the service's process", (database) => {
   })
 })
 
-/** Returns the parts of an answer that must be equal, with the request id masked, because it always differs. */
+/**
+ * Returns the parts of an answer that must be the same over both transports. Masks the request id, which always
+ * differs.
+ */
 function comparableParts(answer: { status: number; headers: Pick<Headers, 'get'>; body: string } | undefined) {
   const requestId = String(answer?.headers.get('x-request-id'))
   return [answer?.status, answer?.headers.get('www-authenticate'), answer?.body.replaceAll(requestId, 'request id')]

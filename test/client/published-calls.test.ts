@@ -34,7 +34,9 @@ function parseCall(line: string): Call {
   }
 }
 
-/** The check for each field type. Additional fields are not checked, because the published client ignores them. */
+/**
+ * The check for each field type. Fields without an expected type are not checked: the published client ignores them.
+ */
 const checks: Readonly<Record<string, (value: unknown) => boolean>> = {
   any: () => true,
   boolean: (value) => typeof value === 'boolean',
@@ -64,8 +66,8 @@ describe('the calls of the published client', () => {
   afterAll(() => testGrounds.world.drop())
 
   /**
-   * Wraps attributes in the `data` envelope. The published client does so only when it creates an agent key; for other
-   * calls, its users must supply a `fetch` function that does so.
+   * Wraps attributes in the `data` envelope. The published client adds the envelope only when it creates an agent key.
+   * For other calls, users of the client must give it a `fetch` function that adds the envelope.
    */
   const wrapAttributes = (flat: object, relationships: ReturnType<typeof relationshipsFor>) => ({
     data: { attributes: flat, relationships },

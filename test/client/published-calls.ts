@@ -1,7 +1,7 @@
 /**
  * Every call in the service's published client, as `operation: METHOD path → status result type`. `K` marks a call that
- * sends an Idempotency-Key; the others send none. `+` precedes attributes that only this call returns, such as a secret
- * that is shown once. `*` precedes fields of the answer's `meta`.
+ * sends an Idempotency-Key; the other calls send no key. `+` precedes attributes that only this call returns, such as a
+ * secret that is shown once. `*` precedes fields of the answer's `meta`.
  */
 export const calls = `
 listAgents: GET /agents → 200 page agent

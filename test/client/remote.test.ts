@@ -8,7 +8,7 @@ import { sampleOf } from '../support/depth.ts'
 import { startHttpServer } from './http-server.ts'
 import { card, cardId, credential, fakeSystem, issue, thrown } from './scripted.ts'
 
-/** Starts an HTTP server on this machine. Returns it with a client that sends requests to it. */
+/** Starts an HTTP server on this machine. Returns the server's address and a client that sends requests there. */
 async function remote(answer: RequestListener) {
   const server = await startHttpServer(answer)
   const { fetch, close } = createRemoteFetch()

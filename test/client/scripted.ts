@@ -12,8 +12,8 @@ export interface ReceivedRequest {
 type Step = (request: Request) => Response | Promise<Response>
 
 /**
- * Returns a system whose clock only advances when `sleep` is called; `sleep` takes no real time. Each call of
- * `randomBytes` returns different bytes, so idempotency keys differ.
+ * Returns a system whose clock advances only when `sleep` is called; `sleep` takes no real time. Each call of
+ * `randomBytes` returns different bytes, so that no two idempotency keys are equal.
  */
 export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slept: number[] } {
   let nowMs = startMs
@@ -37,7 +37,7 @@ export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slep
 
 export const credential = 'ak_ntl_sandbox_0123456789abcdefghijABCDEFGHIJ'
 
-/** Returns a client of a fake service that answers with the steps in order, and then repeats the last step. */
+/** Returns a client of a fake service. The service answers with the steps in order, and then repeats the last step. */
 export function scriptedClient(steps: Step[], options: Partial<ClientOptions> = {}) {
   const seen: ReceivedRequest[] = []
   const system = fakeSystem()
@@ -82,7 +82,7 @@ export const issue = { merchant: { name: 'Example Store' }, maximumAmount: 1000,
 
 export const keys = (seen: ReceivedRequest[]) => seen.map(({ headers }) => headers.get('Idempotency-Key'))
 
-/** Returns the error with which a promise rejects, and throws if it does not reject. */
+/** Returns the error that a promise rejects with. Throws if the promise does not reject. */
 export async function thrown(work: Promise<unknown>): Promise<unknown> {
   try {
     await work

@@ -40,7 +40,7 @@ interface Started {
   output: { stdout: string; stderr: string }
   /** Resolves to the exit code. */
   ended: Promise<number | null>
-  /** Resolves to the first line of output. */
+  /** Resolves to the first line of `stdout`. */
   line: Promise<string>
 }
 
@@ -61,7 +61,7 @@ function start(args: string[], env: Record<string, string> = {}): Started {
   return { child, output, ended, line: line.promise }
 }
 
-/** Opens the console as a browser does after a one-click sign-in. Returns the status and the page. */
+/** Signs in by one click and opens the page, as a browser does. Returns the status and the HTML as one string. */
 async function openPage(url: string): Promise<string> {
   const { origin } = new URL(url)
   const body = new URLSearchParams({ next: '/console', as: 'owner' })
@@ -133,7 +133,8 @@ test('the console command opens the console in a browser through a one-time sign
   await expect.poll(open).toMatch(/\/sign-in\/once\/[\w-]{22}\?next=%2Fconsole$/)
   const link = new URL(await open())
   expect(link.origin).toBe(origin)
-  // The button on the link's page signs the owner in fully, so that even pages that refuse a one-click sign-in open.
+  // The link's page has a button that signs the owner in. After this sign-in, pages that refuse a one-click sign-in
+  // open too.
   const pressed = await fetch(link, {
     method: 'POST',
     headers: { Origin: origin },
@@ -146,7 +147,7 @@ test('the console command opens the console in a browser through a one-time sign
   expect(shown.status).toBe(200)
   child.kill('SIGINT')
   expect(await ended).toBe(0)
-  // The command prints no one-time link to a pipe.
+  // The output of the command is a pipe, so the command does not print the one-time link.
   expect(output).toEqual({ stdout: `${JSON.stringify({ url })}\n`, stderr: '' })
 })
 

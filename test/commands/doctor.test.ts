@@ -48,7 +48,7 @@ beforeEach(() => {
 
 const base = (name: string) => ({ PATH: process.env.PATH ?? '', HOME: join(folder, name) })
 
-/** Runs `doctor`. Returns its output, and the findings in it by their subject. */
+/** Runs `doctor`. Returns its output, and the findings that the output lists, by subject. */
 function doctor(args: string[] = [], env: Record<string, string> = {}) {
   const options = { env: { ...base(home), PAYMENTS_PORT: '0', ...env }, encoding: 'utf8' } as const
   const { stdout, stderr, status } = spawnSync(process.execPath, [cli, 'doctor', ...args], options)
@@ -153,7 +153,7 @@ test('doctor reports a port that another program uses', async () => {
   const other = createServer((_, response) => response.end('{}'))
   await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
   const { port } = other.address() as AddressInfo
-  // `doctor` sends a request to this process, which therefore must not block.
+  // `doctor` sends a request to this process, so this process must not block until `doctor` ends.
   const child = spawn(process.execPath, [cli, 'doctor', '--port', String(port)], { env: base(home) })
   let text = ''
   child.stdout.on('data', (chunk) => {
@@ -234,7 +234,7 @@ onEachDatabase('database inspection', (database) => {
   })
 })
 
-/** Executes a statement in the database, bypassing the service. */
+/** Executes a statement directly in the database, without the service. */
 async function execute(url: string, statement: string): Promise<void> {
   if (url.startsWith('sqlite:')) {
     const file = new DatabaseSync(url.slice(7))
@@ -275,7 +275,7 @@ onEachDatabase('activity chains', (database) => {
       says: `was changed by another program: the chain breaks for ${altered}`,
       advice: expect.stringContaining('backup'),
     })
-    // Deletes the end of one chain, and another chain completely.
+    // Deletes the last entry of one chain, and all entries of another chain.
     await execute(world.url, `delete from activity where id = '${other?.id}'`)
     await execute(world.url, `delete from activity where "partyId" = '${others[1]?.partyId}'`)
     const says = found()?.says

@@ -22,7 +22,10 @@ afterAll(async () => {
   await world.drop()
 })
 
-/** Returns the shell blocks below a heading of a document, with this service's address and agent key put in. */
+/**
+ * Returns the shell blocks below a heading of a document. Replaces the address and the agent key in the blocks with
+ * those of this test.
+ */
 function blocksOf(path: string, heading: string): string[] {
   const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
   const section = text.split(/^#{2,4} /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
@@ -31,7 +34,9 @@ function blocksOf(path: string, heading: string): string[] {
   )
 }
 
-/** Runs the requests of a block in order. Each `…` is first replaced with the value from an earlier answer. */
+/**
+ * Runs the requests of a block in order, and returns the answers. Replaces each `…` with a value from earlier answers.
+ */
 async function follow(block: string, definitions = ''): Promise<Record<string, unknown>[]> {
   const helper = /^call\(\) \{[\s\S]*?^\}\n/m.exec(block)?.[0] ?? ''
   const lines = block.replace(helper, '').replaceAll('\\\n', ' ').trim().split('\n')

@@ -35,7 +35,7 @@ async function startServe(env: Record<string, string> = {}): Promise<string> {
   throw new Error('serve ended before it listened.')
 }
 
-/** Sends the headers of a request, and resolves when the process has received them. `finish` sends the body. */
+/** Sends the headers of a request, and resolves when `serve` has received them. `finish` then sends the body. */
 async function begin(url: string) {
   const body = JSON.stringify({
     data: { attributes: { merchant: { name: 'Books' }, maximumAmount: 900, currency: 'USD' } },

@@ -85,7 +85,7 @@ test('over stdio, a fault file makes a call fail after it took effect, and repea
   await host.callTool('set_sandbox_fault', { operation: 'list_agent_cards', path: '/mcp', fault: 'empty_page' })
   expect((await host.callTool('list_agent_cards')).structuredContent?.data).toEqual([])
 
-  // A rule that is set by a tool applies from the next call on.
+  // A rule that a tool call sets applies from the next call on.
   await host.callTool('set_sandbox_fault', { operation: 'whoami', path: '/mcp', fault: 'error', code: 'forbidden' })
   expect(errorOf(await host.callTool('whoami'))).toMatchObject({ code: 'forbidden' })
   await host.close()

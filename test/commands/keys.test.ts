@@ -70,7 +70,7 @@ describe('the removal of older keys', () => {
       expect(oldSecret).toHaveLength(43)
       const results = await Promise.all([runRetire(env), runRetire(env)])
       expect(results.map(({ code }) => code)).toEqual([0, 0])
-      // One of the commands removes key 1, and possibly the new key of the other command too.
+      // One of the two commands removes key 1. It may also remove the new key that the other command has created.
       expect(results.map(({ output }) => output).join('')).toMatch(/Removed: (root key 1|root keys 1, 2)\./)
       expect(firstRootKeySecret()).toBe('')
       expect(await status()).toBe(200)
@@ -138,7 +138,7 @@ describe('the secret of a database with encrypted keys', () => {
   })
 })
 
-// Only root can start a process as another user, so otherwise this test is skipped.
+// Only root can start a process as another user, so the test runs only as root.
 describe.runIf(process.getuid?.() === 0)('databases of other users', () => {
   test("serve refuses another user's database that everyone can write, with one line and exit code 2", async () => {
     await newestKey()

@@ -12,13 +12,16 @@ import { modernRequest } from '../mcp-http/hosting.ts'
 
 const secret = 'killed-processes-secret-0123456789'
 const workers = 32
-/** The amounts, in cents, of every captured purchase and of its refund. Together, the two cost the wallet one cent. */
+/**
+ * The amounts of every captured purchase and of its refund, in cents. After the refund, the purchase has cost the
+ * wallet one cent.
+ */
 const purchase = { cents: 2, refundCents: 1 }
 
 interface Counts {
   /** The number of answered calls, including repeats. */
   calls: number
-  /** The number of calls sent a second time after they were answered. */
+  /** The number of answered calls that were sent a second time. */
   repeats: number
   /** The number of times that a call was sent again after a broken connection or a temporary refusal. */
   retries: number
@@ -45,7 +48,7 @@ export async function callWhileKilling({
   const beganAtMs = performance.now()
   const counts: Counts = { calls: 0, repeats: 0, retries: 0, kills: 0, seconds: 0 }
   const processes: (Served | undefined)[] = []
-  // Starts the processes one after another, because the first creates the schema.
+  // Starts the processes one after another, because the first process creates the database schema.
   for (let count = 0; count < 3; count++) processes.push(await serve(cli, databaseUrl))
   const proxy = await startProxy(processes)
   const load = new Load(proxy.url, counts, calls)
@@ -136,7 +139,7 @@ interface Killing {
 
 async function killInTurn({ cli, databaseUrl, processes, counts, killEveryMs, signal }: Killing): Promise<void> {
   for (let index = 0; !signal.aborted; index = (index + 1) % processes.length) {
-    // The first kill comes early, so that even a short test on a fast machine has one.
+    // The first kill comes early, so that even a short test on a fast machine includes a kill.
     await sleep(counts.kills === 0 ? killEveryMs / 10 : killEveryMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
     const victim = processes[index]
@@ -150,7 +153,7 @@ async function killInTurn({ cli, databaseUrl, processes, counts, killEveryMs, si
 type Tool = 'issue_agent_card' | 'simulate_card_authorization'
 
 class Load {
-  /** The merchants of the purchases, a different one for each purchase. */
+  /** The merchants of the purchases. Each purchase has a different merchant. */
   readonly merchants: string[] = []
   captureCount = 0
   readonly #url: string
@@ -165,7 +168,7 @@ class Load {
 
   /**
    * Makes purchases until enough calls are answered. Reverses every second purchase, and captures and refunds the
-   * others. Issues the card and authorizes the purchase over MCP every third time.
+   * others. For every third purchase, issues the card and authorizes the purchase over MCP.
    */
   async work(worker: number): Promise<void> {
     for (let count = 0; this.#counts.calls < this.#maxCalls; count++) {
@@ -201,7 +204,9 @@ class Load {
     }
   }
 
-  /** Sends a call until it is answered. Repeats one call in four and compares the answers. Returns the answered id. */
+  /**
+   * Sends a call until it is answered. Returns the id in the answer. Repeats one call in four and compares the answers.
+   */
   async #do(key: string, call: Call): Promise<string> {
     const first = await this.#sendUntilAnswered(key, call)
     if (this.#counts.calls % 4 === 0) {

@@ -28,7 +28,7 @@ const event = {
   attributes: { eventType: escapes, resourceId: escapes, resourceType: 'x', createdAt: 'now', payload: { escapes } },
 }
 
-/** Runs the command on a new in-memory sandbox, which already has events about wallets, grants and more. */
+/** Runs `listen` on a new in-memory sandbox. A new sandbox already has events about wallets, grants and more. */
 const listen = (...args: string[]) => listenWith({ PAYMENTS_DATABASE_URL: 'sqlite::memory:' }, ...args)
 
 function listenWith(extraEnv: Record<string, string>, ...args: string[]): Promise<CommandResult> {

@@ -83,7 +83,7 @@ test('/metrics shows request counts and load, but nothing about callers and no d
     expect(text).toContain(`\npayments_${line}\n`)
   }
   for (const secret of [data.id, world.agentKey, 'Books', 'run 1', 'made-up']) expect(text).not.toContain(secret)
-  // The amount must not appear, but a longer number, such as a memory size, may contain its digits.
+  // The amount must not appear, but a longer number, such as a memory size, may happen to contain the same digits.
   expect(text).not.toMatch(/(?<!\d)5432(?!\d)/)
 })
 

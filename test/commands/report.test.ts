@@ -118,7 +118,7 @@ onEachDatabase('report and verify', (database) => {
     await world.issueCard({}, sent)
     await world.issueCard({}, { ...sent, key: other.agentKey })
     const { partyId } = await world.whoami()
-    // The other party has a run whose instance id equals the run id of the first party's run.
+    // Creates a run of the other party whose instance id is the run id of the first party's run.
     await world.issueCard({}, { instanceId: runIdOf(partyId, 'shared'), key: other.agentKey })
     await world.service.runLog.flush()
     const { status, stderr } = run(['report', '--run', 'shared'])

@@ -16,7 +16,7 @@ let database: Awaited<ReturnType<typeof postgres.createEmpty>>
 let proxy: Server
 let address: string
 const processes: Served[] = []
-/** The number of requests that each process has received. */
+/** The number of requests that the proxy has sent to each process. */
 const requestCounts = [0, 0]
 
 beforeAll(async () => {
@@ -71,13 +71,13 @@ test('an MCP session continues in any process, even after one process has stoppe
   await host.connect(transport as Transport)
   let cents = 500
   const buy = async () => {
-    // Each call has a different amount, because an identical call would count as a repeat and ask no question.
+    // Each call has a different amount. An identical call would count as a repeat, and the person would not be asked.
     const card = { merchant: { name: 'Books' }, maximumAmount: cents++, currency: 'USD' }
     const { structuredContent, isError, content } = await host.callTool({ name: 'issue_agent_card', arguments: card })
     if (isError) throw new Error(JSON.stringify(content))
     return (structuredContent as { data: { attributes: { instanceId: string } } }).data.attributes.instanceId
   }
-  // The requests alternate, so one process sends the question and the other receives the person's answer.
+  // The proxy alternates between the processes: one sends the question, and the other receives the person's answer.
   const instances = [await buy(), await buy(), await buy()]
   expect(questions).toHaveLength(3)
   expect(new Set(instances).size).toBe(1)

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const environment = () => ({ PATH: process.env.PATH ?? '', HOME: folder })
 
-/** Runs a command until it ends. Its stdin is empty, so a stdio MCP server ends as if its host had disconnected. */
+/** Runs a command until it ends. Stdin is empty, so a stdio MCP server ends as if its host had disconnected. */
 function run(args: string[], env: Record<string, string> = {}) {
   const options = { env: { ...environment(), ...env }, cwd: folder, encoding: 'utf8', input: '' } as const
   const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], options)

@@ -2,8 +2,8 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * Starts a proxy that adds a bearer token to each request, for a client that cannot send a credential. Other headers
- * stay the same, so that the server still sees and refuses a forbidden Host or Origin.
+ * Starts a proxy that adds a bearer token to each request, for a client that cannot send a credential. The proxy does
+ * not change other headers, so that the server still sees and refuses a forbidden Host or Origin.
  */
 export async function startBearerProxy(target: string, credential: string) {
   const { hostname, port } = new URL(target)
@@ -12,7 +12,7 @@ export async function startBearerProxy(target: string, credential: string) {
     const sent = { ...headers, authorization: `Bearer ${credential}` }
     const forwarded = request({ hostname, port, method, path: url, headers: sent }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
-      // Sends the headers at once, because an event stream may be silent for a while.
+      // Sends the headers immediately, because the first event of a stream may come much later.
       outgoing.flushHeaders()
       answer.pipe(outgoing)
     })

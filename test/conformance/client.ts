@@ -10,8 +10,9 @@ import { createTokenStore } from '../../src/auth/token-store.ts'
 import { realSystem } from '../../src/core/system.ts'
 
 /**
- * The client program that the MCP conformance tests run. Its last argument is the address of an MCP server, and the
- * variable `MCP_CONFORMANCE_CONTEXT` contains its secrets. It signs in with `payments-mcp login` and lists the tools.
+ * The client program that the MCP conformance tests run. The last argument is the address of an MCP server, and the
+ * environment variable `MCP_CONFORMANCE_CONTEXT` contains the client's id and secrets. The program signs in with
+ * `payments-mcp login` and lists the tools.
  */
 
 interface ConformanceContext {
@@ -45,7 +46,7 @@ function cli(): string {
   return fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 }
 
-/** Writes the secrets to files, and returns the flags of `login` that refer to these files. */
+/** Writes the secrets to files. Returns the flags of `login`, which contain the paths of these files. */
 async function loginFlags(): Promise<string[]> {
   const proof = await writeSecret('proof', String(context.private_key_pem ?? context.client_secret))
   const application = ['--client-id', context.client_id, '--proof-file', proof]

@@ -6,7 +6,7 @@ import { startBearerProxy } from './bearer-proxy.ts'
 import { createEverythingServer } from './everything-server.ts'
 import { expectedFailures, runConformance } from './run.ts'
 
-// This scenario is about a server that closes the stream during a call. Our server never does that.
+// This scenario tests a server that closes its stream during a call. Our server never closes a stream during a call.
 const polling = 'server-sse-polling'
 // The server does not offer the tasks extension.
 const tasks = 'tasks-status-notifications'
@@ -17,7 +17,7 @@ const runs = [
   { release: '0.2.0-alpha.12', options: '--requirements 2026-07-28', count: 50, inconclusive: [tasks] },
 ] as const
 
-/** The scenarios of the Skills extension. They belong to no protocol version, so they need `--force`. */
+/** The scenarios of the Skills extension. They belong to no protocol version, so they run only with `--force`. */
 const skills = ['2025-11-25', '2026-07-28'].flatMap((version) =>
   ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest'].map((scenario) => ({
     release: '0.2.0-alpha.12' as const,

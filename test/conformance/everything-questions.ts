@@ -22,7 +22,7 @@ const confirmationQuestion = questionOf('Please confirm', { ok: { type: 'boolean
 const isAnswered = ({ mcpReq }: ServerContext, requests: InputRequests) =>
   Object.keys(requests).every((key) => inputResponse(mcpReq.inputResponses, key).kind !== 'missing')
 
-/** Creates a tool's `call`, which asks until every question is answered and then returns the answers. */
+/** Creates a `call` function that asks until the host has answered every question, and then returns the answers. */
 const askUntilAnswered = (inputRequests: InputRequests): Tool['call'] => {
   return (_args, context) => {
     if (!isAnswered(context, inputRequests)) return inputRequired({ inputRequests })
@@ -30,7 +30,7 @@ const askUntilAnswered = (inputRequests: InputRequests): Tool['call'] => {
   }
 }
 
-/** Creates a tool's `call`, which asks until the host has answered every question and sent back the state. */
+/** Creates a `call` function that asks until the host has answered every question and sent the state back. */
 const askWithState = (inputRequests: InputRequests): Tool['call'] => {
   return async (_args, context, { seal }) => {
     const state = context.mcpReq.requestState<{ issued: boolean }>()
@@ -39,7 +39,9 @@ const askWithState = (inputRequests: InputRequests): Tool['call'] => {
   }
 }
 
-/** The tools that ask in MCP 2026: a tool returns questions, and the host repeats the call with the answers. */
+/**
+ * The tools that ask questions as in MCP 2026: a tool returns questions, and the host repeats the call with answers.
+ */
 export const askingTools: Record<string, Tool> = {
   test_input_required_result_elicitation: {
     description: 'Asks the person',

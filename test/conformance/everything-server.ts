@@ -40,7 +40,7 @@ export function createEverythingServer(
     const parameters = fromJsonSchema({ type: 'object', ...inputSchema })
     everything.registerTool(name, { description, inputSchema: parameters }, () => ({ content: [] }))
   }
-  // These handlers bypass McpServer's own, which would turn a protocol error into a result.
+  // These handlers replace the handlers of McpServer, which would turn a protocol error into a result.
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const tool = find(allTools, params.name, 'tool')
     return tool.call(params.arguments ?? {}, context, { notify, seal: stateCodec.mint })
@@ -57,7 +57,7 @@ export function createEverythingServer(
     return find(prompts, params.name, 'prompt').get(params.arguments ?? {}, context)
   })
   server.setRequestHandler('completion/complete', () => ({ completion: { values: [], total: 0, hasMore: false } }))
-  // For MCP 2026, the SDK needs the McpServer, which knows the parameters that are also sent in headers.
+  // For MCP 2026, the SDK needs the McpServer, because it knows the parameters that are also sent in headers.
   return era === 'modern' ? (everything as unknown as Server) : server
 }
 

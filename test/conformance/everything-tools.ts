@@ -20,7 +20,7 @@ type Answer = CallToolResult | InputRequiredResult
 interface Helpers {
   /** Notifies every connected host of a change. */
   notify(event: ServerEvent): void
-  /** Signs the state that a question contains, so that the host cannot change it. */
+  /** Signs the state that is sent with a question, so that the host cannot change the state unnoticed. */
   seal(state: unknown): Promise<string>
 }
 
@@ -32,7 +32,7 @@ const schema = (properties: Record<string, object>) => ({
   required: Object.keys(properties),
 })
 
-/** The tools that ask no questions, and the tools that ask a host of MCP 2025 questions while they run. */
+/** The tools without questions, and the tools that ask questions as in MCP 2025: they ask the host during the call. */
 export const tools: Record<string, Tool> = {
   test_simple_text: {
     description: 'Returns text',
