@@ -225,7 +225,7 @@ export const eventKinds = {
       created: 'The subscription was offered to a payer',
       charged: 'A payment was taken',
       active: 'The subscription now collects payments',
-      past_due: 'A payment is late and will be tried again',
+      past_due: 'A payment was missed; later payments are still charged',
       needs_attention: 'The subscription stopped collecting',
       canceled: 'The subscription ended early',
       completed: 'All payments were made',
