@@ -243,6 +243,10 @@ onEachDatabase('the second factor for large approvals', (database) => {
       const sent = await us.send(url, { code: codeAt(bobSecret, now()) }, { userId: bob.userId })
       expect(sent.status).toBe(403)
     }
+    // The wrong codes of the others did not count against Ada.
+    ok(await advance(601))
+    world.system.pass(30_000)
+    expect((await us.submit(await ada.challenge(), codeAt(adaSecret, now()))).status).toBe(303)
   })
 
   test('the app’s secret and its codes do not appear in the database, the logs or the refusal', async () => {
