@@ -51,7 +51,7 @@ export const Invitation = z.strictObject({
     .describe('Why the invitation was canceled. Default if CANCELED: DEVELOPER_REVOKED'),
   tags,
   createdAt: Moment.optional().describe(
-    'When it was sent. Default: when the world begins; if it has ended, a day before its end',
+    'When it was sent. Default: when the world begins; for an ended invitation, a day before its end',
   ),
   expiresAt: Moment.optional().describe('When the invitation expires. Default: 30 days after it was sent'),
   endedAt: Moment.optional().describe(

@@ -59,7 +59,7 @@ export function pathInFile(file: unknown, path: readonly PropertyKey[]): Propert
 }
 
 const derived =
-  "derived from the database's root key. Startup prints the first party's first API key and the first agent's first key"
+  "derived from the database's root key. Startup prints two keys of the first party: its first API key and its first agent's first key"
 
 /** Accepts a key's secret, with or without the prefix that all keys of its kind have. */
 export const KeySecret = (letters: string) =>

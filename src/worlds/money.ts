@@ -130,7 +130,7 @@ export const Deposit = z.strictObject({
   ref,
   id: FixedId('tfr'),
   amount,
-  wallet: wallet.describe("The wallet that received it. Default: the party's"),
+  wallet: wallet.describe("The wallet that received it. Default: the party's default wallet"),
   description: Description(80).default('Sandbox deposit').describe('Its purpose'),
   at: timeField('it arrived'),
 })
@@ -191,7 +191,7 @@ export const Subscription = z.strictObject({
   createdAt: timeField('it was created', 'when payment 1 was paid, or when the world begins'),
   checkoutExpiresAt: Moment.nullable()
     .optional()
-    .describe('When checkout expires; null for never. Default: a day after it was created'),
+    .describe('When the checkout expires; null for never. Default: a day after createdAt'),
   paidAt: Moment.optional().describe(
     'When payment 1 was paid. Later payments are due at intervals from that day on; past ones were charged or missed, depending on card. Default: not paid',
   ),

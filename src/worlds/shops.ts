@@ -56,7 +56,7 @@ export const ShopDefinition = z.strictObject({
         .enum(['one', 'first_only'])
         .default('one')
         .describe(
-          'first_only: it ships and captures the first product, releases the rest, and opens another checkout for the rest',
+          'first_only: it ships the first product, captures the money for it, releases the rest of the hold, and opens a second checkout for the rest of the cart',
         ),
     })
     .prefault({})
