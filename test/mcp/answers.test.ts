@@ -19,7 +19,7 @@ interface Body {
   meta?: object
 }
 
-/** The body that the API answers to every call. Each test sets it. */
+/** The body of every answer from the API. `textOf` sets it before each call. */
 let answer: Body
 let world: World
 let mcp: Connected
@@ -62,16 +62,19 @@ async function textOf(operation: OperationDefinition, body: Body, more: object =
   return result.content[0]?.text ?? ''
 }
 
-/** The rules for omitting fields from the text of an answer: each function returns whether to omit the value. */
+/**
+ * The rules for omitting fields from the text of an answer, by field name. Each function returns whether to omit the
+ * field.
+ */
 const isOmitted: Readonly<Record<string, (value: unknown, record: object) => boolean>> = {
   // In a record that has never changed, updatedAt equals createdAt.
   updatedAt: (value, { createdAt }: { createdAt?: unknown }) => value === createdAt,
-  // Only programs compare hashes. The argument detail: "full" shows them.
+  // Only programs need hashes. They are shown only if the call has the argument `detail: "full"`.
   hash: () => true,
   previousHash: () => true,
-  // The dollar sign before the amount already shows the currency.
+  // The dollar sign before an amount already shows the currency.
   currency: (value) => value === 'USD',
-  // The secret is for the payer's browser only, and the MCP server never returns it.
+  // The MCP server never returns the secret, because the secret is only for the payer's browser.
   clientSecret: () => true,
 }
 
@@ -80,7 +83,7 @@ const amounts =
 const inDollars = (cents: number) =>
   `$${Math.floor(cents / 100).toLocaleString('en-US')}.${String(cents % 100).padStart(2, '0')}`
 
-/** Returns the name of each value that the text must show, and the value as the text writes it. */
+/** Returns the values that the text must show, each with its field name and in the format of the text. */
 function valuesOf(value: unknown, name = '', record: object = {}): [string, string][] {
   if (value === null || value === undefined || isOmitted[name]?.(value, record) === true) return []
   if (Array.isArray(value)) return value.flatMap((item) => valuesOf(item, name))
@@ -88,7 +91,7 @@ function valuesOf(value: unknown, name = '', record: object = {}): [string, stri
   return [[name, typeof value === 'number' && amounts.test(name) ? inDollars(value) : String(value)]]
 }
 
-/** Returns a resource without redundant values, such as a relationship's type, which its name already shows. */
+/** Returns a resource without redundant values. For example, the name of a relationship already shows its type. */
 function withoutImplied({ type: _, relationships = {}, ...rest }: Body['data']) {
   const related = Object.entries(relationships as Record<string, Body>).map(([name, { data }]) => {
     return [name, data === null ? null : { [name]: data.id, ...data.attributes }]
@@ -128,7 +131,7 @@ describe('the text of a single resource', () => {
   })
 })
 
-/** Returns a page of ten records that differ in ids and times but share ids such as the party's and the wallet's. */
+/** Returns a page of ten records. Their ids and times differ, but they refer to the same party, wallet and agent. */
 function tenOf(operation: OperationDefinition): Body {
   const { data } = exampleOf(operation)
   const shared = /^(pty|wal|agt|usr|agk)_/

@@ -25,7 +25,10 @@ onEachDatabase('calls with an injected fault', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Returns arguments for a payment of a new amount. `timesPaid` returns how many times the payee got this amount. */
+  /**
+   * Returns the input of a payment with a new amount, and `timesPaid`, which returns how many times the payee has
+   * received the payment.
+   */
   const newPayment = async () => {
     amount += 1
     const input = { amount, counterparty: { type: 'party_id', value: other.partyId } }
@@ -46,8 +49,8 @@ onEachDatabase('calls with an injected fault', (database) => {
         return connection
       }
       /**
-       * Checks that the call got no answer. Over HTTP, it fails, because its connection is cut. Over stdio, it stays
-       * unanswered, although a later call is answered.
+       * Checks that the call got no answer. Over HTTP, the call fails, because its connection is cut. Over stdio, the
+       * call stays unanswered, although a later call is answered.
        */
       const expectLost = async (connection: FaultyConnection, call: Promise<ToolResult>) => {
         if (transport === 'over HTTP') return expect(call).rejects.toThrow()
@@ -206,7 +209,7 @@ onEachDatabase('calls with an injected fault', (database) => {
   })
 })
 
-/** Waits for the answer to another call, which the server sends after all earlier answers. */
+/** Makes a new call and waits for its answer. The server sends this answer after all earlier answers. */
 async function awaitEarlierAnswers(host: Host): Promise<void> {
   expect((await host.callTool('whoami')).isError).not.toBe(true)
 }

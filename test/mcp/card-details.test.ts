@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** Answers as an API without card-details pages does. */
+/** Answers requests for a card-details page with 404, as an API without these pages does. */
 const answerWithoutPages = ({ url }: Request) => {
   if (!url.endsWith('/details-page')) return undefined
   const errors = [
@@ -94,7 +94,7 @@ test('get_agent_card_details is described according to its mode; production mask
   expect(masked?.description).toContain('last four digits')
   expect(JSON.stringify(masked?.outputSchema)).not.toContain('cvv')
   expect(JSON.stringify(detailsTool(everyTool('production'))?.outputSchema)).toContain('cvv')
-  // The page shows the number to anyone who opens it in the person's name, so the model must not get its address.
+  // The model must not get the page's address, because it could open the page in the person's browser.
   const toolNames = (cardDetails: 'masked' | 'reveal') =>
     toolList({ ...everyTool('sandbox'), cardDetails }).map(({ name }) => name)
   expect(toolNames('reveal')).toContain('create_agent_card_details_page')

@@ -126,7 +126,7 @@ onEachDatabase('confirmation by a person', (database) => {
       const slept: number[] = []
       const sleep = async (ms: number) => {
         slept.push(ms)
-        // The person approves on the page after the server has asked a second time.
+        // The server has offered the page a second time. Now the person approves on the page.
         if (slept.length === 10) ok(await self.approve(approvalId, { key: world.apiKey }))
       }
       const who = person([{ action: 'accept' }], { url: {} })
@@ -237,11 +237,12 @@ onEachDatabase('confirmation by a person', (database) => {
         system: { ...world.system, sleep },
       })
       expect(errorOf(waited.result)).toMatchObject({ code: 'mfa_required', status: 428 })
-      // The server asks three times and waits 45 seconds each time, because a host gives up after a minute.
+      // The server offers the page three times. It waits only 45 seconds each time, because hosts abort a request after
+      // a minute.
       expect(late.asked.map(({ mode = 'form' }) => mode)).toEqual(['form', 'url', 'url', 'url'])
       expect(new Set(late.asked.map(({ url }) => url)).size).toBe(4)
       expect(slept.reduce((sum, ms) => sum + ms)).toBe(3 * 45_000)
-      // If the host opens no pages, the error contains the page's address.
+      // If the host cannot open pages, the error contains the address of the page.
       const { result: refusal } = await approving(person([yes], { form: {} }), approvalId, { key })
       expect(errorOf(refusal)).toMatchObject({ code: 'mfa_required', detail: expect.stringContaining('/verify/mfc_') })
     })

@@ -14,9 +14,9 @@ export const instanceId = 'run 7/a'
 type ConnectedOptions = Partial<GivenOptions> & {
   key?: string
   person?: Person
-  /** Whether the host answers at once by itself, without asking a person. */
+  /** Whether the host itself answers questions, immediately and without showing them to the person. */
   hasty?: boolean
-  /** Gets each API request first. If it returns a response, the service does not get the request. */
+  /** Gets each API request before the service. If it returns a response, the service does not get the request. */
   between?: (request: Request) => Response | undefined | Promise<Response | undefined>
   system?: System
   /** Chooses the fault to inject into each call. */
@@ -87,7 +87,7 @@ export async function connectHost(
     stdin: toServer,
     stdout: toHost,
   })
-  // A person takes a second to answer. A host that answers by itself takes no time.
+  // A person takes a second to answer. A host that answers for the person takes no time.
   const answer: Person['answer'] = (question) => {
     if (!hasty) world.system.pass(1_000)
     return person?.answer(question) ?? no
@@ -103,7 +103,7 @@ export async function connectHost(
   return { host, server, sent, logged, close }
 }
 
-/** Returns a person who gives the answers in order and then repeats the last one. `asked` lists the questions. */
+/** Returns a person who gives these answers in order, and then repeats the last answer. `asked` lists the questions. */
 export function person(
   answers: (PersonAnswer | ((elicitation: Elicitation) => PersonAnswer | Promise<PersonAnswer>))[],
   modes: Person['modes'] = { form: {}, url: {} },

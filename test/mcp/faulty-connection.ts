@@ -10,12 +10,12 @@ import type { World } from '../support/world.ts'
 import { connectHost } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
-/** A connection of a host to a server that injects faults into calls. */
+/** A host that is connected to a server. The server injects faults into calls. */
 export interface FaultyConnection {
   host: Host
-  /** The faults of the next calls, in order. Calls after the last fault have none. */
+  /** The faults of the next calls, in order; undefined for a call without a fault. Later calls have no fault. */
   nextFaults: (Fault | undefined)[]
-  /** Resolves when a fault first cuts off a call. */
+  /** Resolves when a fault cuts off a call for the first time. */
   whenCut: Promise<void>
   close(): Promise<void>
 }

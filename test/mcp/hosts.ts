@@ -11,14 +11,17 @@ import type { Tool, Transport } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { resultValidator } from '../../src/client/result-schemas.ts'
 
-/** The features of an MCP client that tests need. The clients of both SDKs have them. */
+/** An MCP client of either SDK version, with the features that tests need. */
 export interface Host {
   connect(transport: Transport): Promise<void>
   listTools(cursor?: string): Promise<{ tools: Tool[]; nextCursor?: string | undefined }>
   callTool(name: string, input?: object, options?: CallOptions): Promise<ToolResult>
-  /** The methods that have the same names in the clients of both SDKs. */
+  /** The methods that have the same names in both SDK versions. */
   requests: Requests
-  /** Subscribes to changes. `onChange` gets the URI of the changed resource, `tools` or `prompts`. */
+  /**
+   * Subscribes to changes. `onChange` gets the URI of a changed resource, or the name of a changed list: `tools` or
+   * `prompts`.
+   */
   watch(uris: string[], onChange: (change: string) => void): Promise<void>
   /** Sends a request that an extension defines. */
   request(method: string, params?: object): Promise<Record<string, unknown>>

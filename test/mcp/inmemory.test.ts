@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const close of opened.splice(0)) await close()
 })
 
-/** Connects a host and a server through two in-memory streams. The server gets scripted answers from its API. */
+/** Connects a host and a server through two in-memory streams. The API gives the server scripted answers. */
 async function connectHost(
   open: (typeof hosts)[number]['open'],
   steps: Steps,

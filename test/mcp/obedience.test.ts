@@ -12,13 +12,13 @@ import { errorOf, hosts, type ToolResult } from './hosts.ts'
 
 type Values = Record<string, unknown>
 
-/** The outcome for a model that does exactly what the `next` of each error says. */
+/** The outcome of a task for a model that does exactly what the field `next` of each error advises. */
 interface Ending {
-  /** `done`: the call succeeded. `read`: `next` said to read something. `person`: only a person can help. */
+  /** `done`: a call succeeded. `read`: the last advice was to read something. `person`: only a person can help. */
   how: 'done' | 'read' | 'person'
-  /** The error codes of the calls that were refused. */
+  /** The error codes of the refused calls. */
   codes: string[]
-  /** The `next` of each error. */
+  /** The field `next` of each error. */
   advice: string[]
 }
 
@@ -49,7 +49,7 @@ async function obey(connection: Connected, tool: string, firstInput: Values): Pr
   throw new Error(`no end after ${maxCalls} calls: ${ending.advice.join(' | ')}`)
 }
 
-/** Returns the arguments of the next call, or `read` and the tool to call, or `person` if only a person can help. */
+/** Returns the next call's arguments, or `read` and a tool's name, or `person` if only a person can help. */
 function followAdvice(input: Values, next: string): Values | `read ${string}` | 'person' {
   const key = /unchanged with idempotencyKey "([^"]+)"/.exec(next)?.[1]
   if (key !== undefined) return { ...input, idempotencyKey: key }

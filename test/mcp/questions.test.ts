@@ -22,7 +22,10 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** Makes a call that the person declines. Returns the result, the question's lines and the requests for changes. */
+/**
+ * Makes a call, and declines as the person if the server asks. Returns the result, the question's lines, and the API
+ * requests other than GET requests.
+ */
 async function askPerson(tool: string, input: object, options: NonNullable<Parameters<typeof connectHost>[2]> = {}) {
   const who = person([no])
   const confirm = { mode: 'always', aboveCents: 10_000 } as const
@@ -41,7 +44,8 @@ test('the operations that ask the person are the destructive ones, with the exce
   const destructive = Object.values<OperationDefinition>(catalogue)
     .filter(({ effect, environments }) => effect === 'destructive' && environments.includes('production'))
     .map(({ name }) => name)
-  // Canceling and denying move no money, an open invitation grants nothing, and a detached agent is easily reattached.
+  // The person is not asked about these operations: canceling, declining and denying move no money, a pending
+  // invitation grants nothing yet, and a detached agent is easily reattached.
   const exceptions = [
     'cancel_payment',
     'cancel_payment_request',

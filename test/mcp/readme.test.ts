@@ -8,12 +8,12 @@ import { hosts } from './hosts.ts'
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const [, example = ''] = /^```text\n([\s\S]*?)^```/m.exec(readme) ?? []
 const cents = (text = '') => Math.round(Number(/\d+\.\d\d/.exec(text)?.[0]) * 100)
-/** The tool calls in the example. Each description is the card number or contains the amount. */
+/** The tool calls in the README's example. The description of a call contains an amount or is the card number. */
 const calls = [...example.matchAll(/^[ \w]{9}(\w+_\w+) +(.*?) {2,}/gm)].map(([, tool = '', description]) => ({
   tool,
   description,
 }))
-/** The wallet's available and total balances at first and after each change. */
+/** The wallet's available and total balances in the example: before the first change, and after each change. */
 const balances = [...example.matchAll(/^ {9}[a-z ]+? +(\d+\.\d\d) +(\d+\.\d\d)/gm)].map(([, available, total]) => ({
   available: cents(available),
   total: cents(total),

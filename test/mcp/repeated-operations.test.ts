@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
 
-/** The operations that change data, grouped by why the repeat guard does or does not cover them. */
+/**
+ * The operations that change data, grouped by why the repeat guard covers them or does not. The repeat guard recognizes
+ * a call that equals an earlier call, so that nothing happens twice by accident.
+ */
 const classes = {
   'moves money or creates a record': [
     'create_agent',
@@ -77,7 +80,7 @@ const classes = {
   ],
   // A cart costs nothing, a paid cart cannot be paid again, and a resent event has the id of the original.
   'does no harm if done twice': ['pay_shop_checkout', 'resend_event', 'send_test_event', 'start_shop_checkout'],
-  // A stored answer might contain a link that has already been used.
+  // The guard does not store the answer, because the link in a stored answer might already have been used.
   'creates a link that works once': ['create_agent_card_details_page'],
 } as const
 
@@ -92,7 +95,8 @@ test('every operation that changes data is in one class, and the repeat guard co
   const expected = [...classes['moves money or creates a record'], ...answers].sort()
   expect(guarded.map(({ name }) => name).sort()).toEqual(expected)
   expect(guarded.filter(({ method }) => method !== 'POST')).toEqual([])
-  // Only these guarded operations ignore idempotency keys. For the others, the API recognizes a repeat by its key.
+  // The operations in `answers` ignore idempotency keys. For all other guarded operations, the API recognizes a repeat
+  // by its key.
   expect(
     guarded
       .filter(({ idempotency }) => idempotency === 'ignored')

@@ -10,10 +10,13 @@ import type { World } from '../support/world.ts'
 import { connectHost } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
-/** Transmits a request to create a payment. It may delay the request, and delay, lose or replace the answer. */
+/** Transmits a request to create a payment. May delay the request or the answer, or lose or replace the answer. */
 type Delivery = <Answer>(send: () => Promise<Answer>, refuse: (status: number) => Answer) => Promise<Answer>
 
-/** A network. It uses `deliveries` for the next requests to create a payment, and then transmits normally. */
+/**
+ * A network. For the next requests to create a payment, it uses `deliveries` in order, one for each request. It
+ * transmits all other requests normally.
+ */
 export interface Network {
   deliveries: Delivery[]
 }
@@ -27,7 +30,10 @@ export const unavailable: Delivery = async (send, refuse) => {
   return refuse(503)
 }
 
-/** Holds a request before or after the service handles it. `arrived` resolves once the request is held. */
+/**
+ * Creates a delivery that holds a request before or after the service handles it. When the request is held, `arrived`
+ * resolves.
+ */
 export function holdRequest(when: 'before' | 'after') {
   const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const done = Promise.withResolvers<void>()
@@ -56,14 +62,16 @@ export interface Connector {
 
 interface ConnectorOptions {
   windowSeconds: number
-  /** The world of each process. Each new host uses the next world, and the first again after the last. */
+  /** The world of each server process. New hosts use the worlds in turn. */
   worlds: readonly World[]
   host: (typeof hosts)[number]
   /** The caller's API key or agent key. Default: the key of the world's agent. */
   key?: string
 }
 
-/** Returns a system whose sleeps are 40 times shorter, by the real clock, and do not advance the world's clock. */
+/**
+ * Returns a system whose sleeps take a 40th of the given time on the real clock, and do not advance the world's clock.
+ */
 export const shortenWaits = (system: System): System => ({
   ...system,
   sleep: (ms, signal) => realSystem.sleep(ms / 40, signal),
@@ -72,7 +80,7 @@ export const shortenWaits = (system: System): System => ({
 const isPayment = (method: string, path: string) => method === 'POST' && path.endsWith('/payments')
 const refusalBody = JSON.stringify({ errors: [{ code: 'service_unavailable', detail: 'Not now.', status: '503' }] })
 
-/** Returns a function that returns the next item on each call, and the first again after the last. */
+/** Creates a function that returns the items in order, one on each call, and then begins again. */
 function cycleThrough<Item>(items: readonly Item[]): () => Item {
   let count = 0
   return () => items[count++ % items.length] as Item
@@ -88,8 +96,8 @@ function transmit<Answer>(
 }
 
 /**
- * Creates a connector over stdio. With `file`, the server processes remember calls in that file, as they do if the API
- * is remote; otherwise, in the database.
+ * Creates a connector over stdio. With `file`, the server processes remember calls in that file, as they do with a
+ * remote API. Without `file`, they remember calls in the database.
  */
 export function stdioConnector(
   { windowSeconds, worlds, key, host: { open } }: ConnectorOptions,

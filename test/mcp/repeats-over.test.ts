@@ -21,7 +21,7 @@ interface CreatedRecord {
   attributes: Record<string, unknown>
 }
 
-/** The world of the tests, and the ids that their calls use. */
+/** The tests' world, and the ids that the calls in the tests use. */
 interface Scene {
   world: World
   agentId: string
@@ -30,11 +30,11 @@ interface Scene {
   owner(method: string, path: string, attributes?: object): Promise<CreatedRecord>
 }
 
-/** A call of a tool that the repeat guard covers. */
+/** A call of a tool that the repeat guard covers. The guard recognizes a call that equals an earlier call. */
 interface GuardedCall {
   by: 'agent' | 'owner'
   arguments(scene: Scene): Promise<Record<string, unknown>> | Record<string, unknown>
-  /** The ways to make the created record useless. Each key is the state of the record afterwards. */
+  /** The ways to make the created record useless, by the resulting state of the record. */
   ends: Record<string, (scene: Scene, made: CreatedRecord) => unknown>
 }
 
@@ -44,10 +44,10 @@ const merchant = { name: 'Books' }
 const address = { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCode: '62701', country: 'US' }
 const beneficiary = { name: 'A supplier', accountNumber: '000123456789', routingNumber: '021000021', address }
 const permissions = ['payments.read']
-/** Returns a new amount for each call, so that no two tests make equal calls. */
+/** Returns a different amount each time, so that no two tests make equal calls. */
 const amount = () => 1_000 + count++
 const name = () => `Thing ${count++}`
-/** Returns a new amount that needs an approval, because it is above the party's limit. */
+/** Returns a different amount each time. Each amount exceeds the party's limit and so needs an approval. */
 const reviewedAmount = () => 60_000 + count++
 
 const deny = async ({ world, owner }: Scene, made: CreatedRecord) => {
@@ -65,7 +65,7 @@ const linkBank = async ({ owner }: Scene) => {
 }
 const simulate = (path: string) => (scene: Scene, made: CreatedRecord) =>
   scene.owner('POST', `/simulations/${path.replace('{id}', made.id)}`)
-/** Returns a new timestamp, `hours` later than the sandbox clock, which earlier tests have advanced. */
+/** Returns a different timestamp on each call, about `hours` after the sandbox clock, which tests advance. */
 const hoursFromNow = async ({ owner }: Scene, hours: number) => {
   const { now } = (await owner('GET', '/simulations/clock')).attributes
   return new Date(Date.parse(String(now)) + hours * 3_600_000 + count++ * 1000).toISOString()
@@ -270,7 +270,7 @@ const guarded: Record<string, GuardedCall> = {
 const recordIn = (result: ToolResult) => [result.structuredContent?.data].flat()[0] as CreatedRecord
 const isRepeat = (result: ToolResult) => Object.hasOwn(result.structuredContent ?? {}, 'repeated')
 
-/** Makes the next call that the advice asks for. */
+/** Makes the call that `advice` asks for. */
 async function follow(scene: Scene, host: Host, tool: string, input: Record<string, unknown>, advice: string) {
   const [, key] = /call \w+ again with the same arguments and idempotencyKey "([^"]+)"/.exec(advice) ?? []
   if (key !== undefined) return host.callTool(tool, { ...input, idempotencyKey: key })
@@ -288,7 +288,7 @@ async function follow(scene: Scene, host: Host, tool: string, input: Record<stri
     return host.callTool('create_webhook', { url, enabledEvents: JSON.parse(events), idempotencyKey: webhookKey })
   }
   if (advice.includes('call list_agents')) return host.callTool('list_agents')
-  // If the server does not know the first call's record, it advises listing the records.
+  // If the server does not know which record the first call created, it advises listing the records.
   const [, list] = /Call (list_\w+) and decide again/.exec(advice) ?? []
   if (list !== undefined) return host.callTool(list)
   if (advice.includes('pass a new idempotencyKey')) {
@@ -399,7 +399,7 @@ onEachDatabase('repeats and the state of the record', (database) => {
     await connection.close()
   })
 
-  /** Returns the kinds of connector to test a case with: all in the deep run, otherwise one, chosen by the index. */
+  /** Returns the kinds of connector for a case. Deep runs test all kinds; other runs test one, selected by `index`. */
   const kindsFor = (index: number) =>
     isDeep ? connectorKinds : connectorKinds.filter((_, kind) => kind === index % connectorKinds.length)
   const cases = endings.flatMap(([tool, end], index) => kindsFor(index).map((kind) => [tool, end, kind] as const))
@@ -427,7 +427,7 @@ onEachDatabase('repeats and the state of the record', (database) => {
           expect(detail).toMatch(
             new RegExp(`^The equal call \\S+ \\w+ ago .*${recordIn(first).id}, which .* Nothing was done now\\.$`),
           )
-        // Another repeat gets the same error. Only following the advice helps.
+        // A second repeat gets the same error. Only a call that follows the advice succeeds.
         expect(errorOf(await (await connector.open()).callTool(tool, input)).detail).toBe(detail)
       }
       const advice =

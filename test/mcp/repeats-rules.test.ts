@@ -115,7 +115,7 @@ onEachDatabase('rules for repeated calls', (database) => {
     const { call, host: client } = await openHost()
     expect(errorOf(await call(tooMuch)).code).toBe('conflict')
     const callAtNewHost = async () => (await openHost()).call(tooMuch)
-    // Simulates a process that dies after a refusal, before it deletes the call from the memory.
+    // Simulates a process that dies before it deletes a refused call from the memory.
     const realMemory = memory
     memory = async () => ({ ...(await realMemory()), forget: async () => {} })
     expect(errorOf(await callAtNewHost()).code).toBe('conflict')

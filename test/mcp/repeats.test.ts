@@ -8,13 +8,15 @@ import { addParty, anotherProcess, createWorld, type OtherParty, type World } fr
 import { type Host, hosts, type ToolResult } from './hosts.ts'
 import { type Connector, holdRequest, httpConnector, lost, stdioConnector, unavailable } from './repeating.ts'
 
-/** A connector to the service, and the payment to repeat over it. */
+/** A connector to the service, and a function that makes the same payment on each call. */
 interface Scene {
   connector: Connector
   pay(host: Host, signal?: AbortSignal): Promise<ToolResult>
 }
 
-/** The situations in which a host repeats a payment. Each function returns the answers to the repeats. */
+/**
+ * Situations in which a host repeats a payment. Each function simulates one, and returns the answers to the repeats.
+ */
 const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
   'the answer is lost': async ({ connector, pay }) => {
     const host = await connector.open()
@@ -67,7 +69,7 @@ const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
   },
 }
 
-/** Makes a payment, and cancels the call at the host while the request is held. */
+/** Makes a payment. Once the network holds the request, cancels the call at the host. */
 async function payAndGiveUp(pay: Scene['pay'], host: Host, arrived: Promise<void>): Promise<void> {
   const controller = new AbortController()
   const call = pay(host, controller.signal)
@@ -107,7 +109,7 @@ onEachDatabase('repeated payments', (database) => {
     const wallet = await worlds[0]?.get(`/wallets/${other.walletId}`, { key: other.apiKey })
     return wallet?.json.data.attributes.balance.total as number
   }
-  /** Runs a scenario. Returns how many times the payee got the money, and the answers to the repeats. */
+  /** Runs a scenario. Returns how many times the payee received the payment, and the answers to the repeats. */
   const runScenario = async (scenario: (scene: Scene) => Promise<ToolResult[]>, connector: Connector) => {
     connectors.push(connector)
     amount += 1

@@ -25,7 +25,10 @@ onEachDatabase('the entries of a run', (database) => {
   })
 
   let runs = 0
-  /** Connects a host in a new run. `storedEntries` reads the run's entries, except those for requests to the API. */
+  /**
+   * Connects a host in a new run of the agent. `storedEntries` reads the entries of this run, except entries for API
+   * requests.
+   */
   async function run(chosen: (typeof hosts)[number], options: Parameters<DecisionWorld['host']>[1] = {}) {
     const instanceId = `run ${runs++}`
     const { partyId, agentId } = await at.world.whoami(options.key)
@@ -264,7 +267,8 @@ onEachDatabase('the entries of a run', (database) => {
         decisions.map(({ outcome, operation, detail }) => [outcome, operation, detail.remark]),
         instanceId,
       ).toEqual([decision])
-      // The entry lists movements in the party's wallets, where a denial or a customer's payment moves nothing.
+      // A decision's entry lists the movements in the party's own wallets. A denial, or a payment from a customer's
+      // wallet, moves nothing there.
       const moved = decisions.flatMap(({ detail }) => detail.postings ?? [])
       expect(
         moved.map(({ entries: lines }) => lines.reduce((sum, { amountCents }) => sum + Math.abs(amountCents), 0)),

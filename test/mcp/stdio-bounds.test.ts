@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
 
-/** Connects a host. If `reads` is false, the host reads no answers until the test calls `read`. */
+/** Connects a host to a server. If `reads` is false, the host reads no answers until the test calls `read`. */
 function connectHost({ reads }: { reads: boolean }) {
   const stdin = new PassThrough()
   let written = ''
@@ -49,7 +49,7 @@ test('while a host reads no answers, the server stops reading requests, and it a
   const requestCount = 3_000
   for (let id = 0; id < requestCount; id++) {
     host.send({ id, method: 'tools/list' })
-    // Lets the event loop run, because a real pipe also delivers only a limited number of bytes at a time.
+    // Lets the server read what has arrived. A real pipe, too, delivers only a limited number of bytes at a time.
     if (id % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   await expect.poll(() => host.stdin.isPaused()).toBe(true)

@@ -99,7 +99,7 @@ describe.each(sampleOf(hosts, 3))('the stdio server with the host $host', (chose
       idempotencyKey: 'cancelled 1 time, then repeated',
     }
     const controller = new AbortController()
-    // For this merchant, the first attempt has no result yet, so the server waits and tries again.
+    // For this merchant, the API answers the first attempt with 503, so the server waits and tries again.
     const onprogress = ({ message }: { message?: string | undefined }) => {
       if (message?.includes('waiting')) controller.abort('the user changed their mind')
     }
@@ -112,7 +112,7 @@ describe.each(sampleOf(hosts, 3))('the stdio server with the host $host', (chose
   })
 })
 
-/** Runs the process with the given messages as its entire input. */
+/** Runs the command-line program with these messages as its entire input. */
 async function run(messages: object[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli], { env: { PATH: process.env.PATH, ...environment, ...env } })
   const output = Promise.all([text(child.stdout), text(child.stderr)])

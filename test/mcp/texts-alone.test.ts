@@ -7,7 +7,7 @@ import { createWorld, type World } from '../support/world.ts'
 import { type Connected, connectHost } from './connected.ts'
 import { hosts } from './hosts.ts'
 
-/** Calls a tool through a host that passes on only text, and returns the text that the model sees. */
+/** Calls a tool through a host that shows the model only the text of a result. Returns this text. */
 type Caller = (name: string, input?: object) => Promise<string>
 
 /** Returns the value of a field in a record's text. Fields look like `amount $42.50` or `merchant.name “Books”`. */

@@ -30,7 +30,7 @@ const tools = toolList(everyTool('sandbox')).map((tool) => ({
   operation: operations.find(({ name }) => name === tool.name) as OperationDefinition,
 }))
 
-/** Yields a schema and all schemas nested in it, each with its path. */
+/** Yields the schema and all schemas nested in it, each with its path. */
 function* eachSchema(schema: Schema, path = ''): Generator<[string, Schema]> {
   yield [path, schema]
   for (const [name, property] of Object.entries(schema.properties ?? {})) yield* eachSchema(property, `${path}/${name}`)
@@ -70,7 +70,7 @@ describe('bounds, formats and defaults in the descriptions of arguments', () => 
       offered.set(path, `${offered.get(path) ?? ''} ${description}`)
     }
     for (const [path, schema] of eachSchema(argumentsSchema(operation))) {
-      // Descriptions omit maximum lengths above 200 characters, which are rarely exceeded by accident.
+      // Descriptions omit maximum lengths above 200 characters, because arguments rarely exceed them by accident.
       const bounds = { maxLength: Number(schema.maxLength) <= 200 && schema.maxLength, default: schema.default }
       const { minimum, maximum, format } = schema
       const safe = {
@@ -104,12 +104,12 @@ describe('bounds, formats and defaults in the descriptions of arguments', () => 
 describe("conversion to OpenAI's strict functions", () => {
   const keywords = ['type', 'enum', 'const', 'anyOf', 'description', 'properties', 'required', 'items', 'format']
   keywords.push('additionalProperties', 'minimum', 'maximum', 'multipleOf', 'pattern', 'minItems', 'maxItems')
-  /** Keywords that the converter drops. Descriptions contain their values. */
+  /** Keywords that the conversion drops. The descriptions of arguments contain the values of these keywords. */
   const droppedKeywords = ['default', 'minLength', 'maxLength']
 
   /**
-   * Converts a schema by OpenAI's published rules: optional properties become required but accept null, and no object
-   * allows additional properties.
+   * Converts a schema by OpenAI's published rules: optional properties become required, but accept null. Throws if the
+   * schema breaks a rule, for example if an object allows additional properties.
    */
   function toStrict(schema: Schema, path: string): Schema {
     const plainSchema = Object.fromEntries(
@@ -175,7 +175,7 @@ test.each(tools)('the schema and the client refuse unknown arguments of $title a
   }
 })
 
-/** Returns the schema of the arguments that an operation has in the API. */
+/** Returns the schema of an operation's arguments in the API. */
 function argumentsSchema(operation: OperationDefinition): Schema {
   const shape = Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
   return z.toJSONSchema(z.object(shape), { io: 'input' }) as Schema

@@ -20,7 +20,7 @@ const sandbox = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name,
 const ajv = new AjvJsonSchemaValidator()
 const validator = (schema: object = {}) => ajv.getValidator(schema as never)
 const operations = Object.values<OperationDefinition>(catalogue)
-/** Tools that count as destructive because they overwrite a value, even though a second call can restore it. */
+/** Tools that count as destructive because they overwrite a value, although a second call can restore the old value. */
 const overwritingTools = [
   'update_application',
   'update_trusted_issuer',
@@ -101,7 +101,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 
   test('the annotations match the effect of the tool', () => {
     expect(tool?.annotations).toEqual({
-      // A host may run read-only tools without asking the person, but must not show a card number that way.
+      // Hosts may run read-only tools without asking the person. A card number must not be shown without asking.
       readOnlyHint: operation.effect === 'read' && name !== 'get_agent_card_details',
       destructiveHint: operation.effect === 'destructive' || overwritingTools.includes(name),
       // test/surface/hints.test.ts checks this hint by calling each tool twice.

@@ -5,7 +5,7 @@ import { lastFourByToken } from './banks.ts'
 
 type By = 'agent' | 'party'
 
-/** An action of a party. The number `pick` selects an existing record, usually one that fits the action. */
+/** An action of a party. The number `pick` selects an existing record, usually one whose state allows the action. */
 export type Action =
   | { type: 'issue'; maximum: number }
   | { type: 'authorize'; pick: number; amount: number }
@@ -45,7 +45,9 @@ interface Amounts {
 
 /** An action that an agent can carry out for a customer. */
 export type DelegatedAction = Action & { type: keyof typeof neededPermissions }
-/** The permission that each delegated action requires. Withdrawals are an exception (see test/model/run.ts). */
+/**
+ * The permission that each delegated action requires. Withdrawals require `wallets.withdraw` (see test/model/run.ts).
+ */
 export const neededPermissions = {
   fund: 'wallets.read',
   pay: 'payments.create',
@@ -95,7 +97,7 @@ const payments = (amount: fc.Arbitrary<number>, by: fc.Arbitrary<By>) => [
     }),
   },
   { weight: 6, arbitrary: fc.record({ type: from('cancel', 'claim', 'approve', 'deny'), pick }) },
-  // The longer periods pass the expiry of a card (an hour), midnight, or the end of a checkout (a day).
+  // The longer periods can reach the expiry of a card (an hour), midnight, or the expiry of a checkout (a day).
   { weight: 1, arbitrary: fc.record({ type: from('pass'), minutes: fc.constantFrom(1, 61, 720, 1441) }) },
 ]
 
@@ -183,18 +185,24 @@ const banks = (amount: fc.Arbitrary<number>, by: fc.Arbitrary<By>) => [
   { weight: 6, arbitrary: fc.record({ type: from('playBank'), pick, outcome: from('settle', 'fail', 'return') }) },
 ]
 
-/** Periods that reach a charge's next try, a bank's next step, the next payment, or an expiry after 30 days. */
+/**
+ * Periods after which a declined charge is retried, a bank transfer reaches its next step, a subscription's next
+ * payment is due, or a record has expired after 30 days.
+ */
 const days = fc.record({ type: from('pass'), minutes: fc.constantFrom(1, 3, 5, 7, 14, 31).map((count) => count * day) })
 
 const anyAmount = fc.oneof(fc.integer({ min: 1, max: 900 }), fc.integer({ min: 20_000, max: 60_000 }))
-/** Amounts below and above the tests' limits for one transaction. */
+/** Amounts below, at and above the limits that tests set for one transaction. */
 const edges = fc.constantFrom(1, 50, 100, 100, 101, 300, 900)
 const anyActor = from('agent', 'party')
 const mostlyAgent = from('agent', 'agent', 'agent', 'party')
 
 type Weighted = fc.WeightedArbitrary<Action>
 
-/** Returns actions that an agent carries out for customers. */
+/**
+ * Turns the given actions into actions that an agent carries out for a customer. Omits actions that are not in
+ * `neededPermissions`.
+ */
 function forCustomers(...all: Weighted[]): Weighted {
   const action = fc.oneof(...all).filter((one): one is DelegatedAction => one.type in neededPermissions)
   return { weight: 40, arbitrary: fc.record({ type: from('act'), pick, action }) }
@@ -211,7 +219,7 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   ...keys,
 )
 
-/** An action that moves money. Usually the agent performs it, because spending limits apply to the agent. */
+/** An action that moves money. Usually the agent performs it, because spending limits apply only to the agent. */
 export const moneyAction: fc.Arbitrary<Action> = fc.oneof(...payments(edges, mostlyAgent))
 
 /** A purchase or payment of an agent. The same limits apply to both. */
@@ -220,7 +228,9 @@ export const spendingAction: fc.Arbitrary<Action> = fc.oneof(
   ...payments(fc.constantFrom(1, 100, 250, 400, 401), from('agent')),
 )
 
-/** The kinds of histories. Each begins with its `first` actions and continues with random ones. */
+/**
+ * The kinds of histories. A history begins with the actions in `first` and continues with random values of `action`.
+ */
 export const histories: Readonly<Record<string, { first: Action[]; action: fc.Arbitrary<Action> }>> = {
   'payment requests': {
     first: [],

@@ -2,7 +2,7 @@ import { dayMs } from './state.ts'
 
 const hourMs = 60 * 60 * 1000
 
-/** Returns 14:00 UTC on the day that comes the given number of banking days after the given time. */
+/** Counts the given number of banking days after the day of `ms`, and returns 14:00 UTC on the last of them. */
 export function clearedAtMs(ms: number, bankingDays: number): number {
   let dayStartMs = ms - (ms % dayMs)
   for (let passed = 0; passed < bankingDays; ) {
@@ -12,7 +12,7 @@ export function clearedAtMs(ms: number, bankingDays: number): number {
   return dayStartMs + 14 * hourMs
 }
 
-/** Returns whether the day is a weekday and not a holiday of the US Federal Reserve. */
+/** Returns whether the day of `ms` is a weekday that is not a holiday of the US Federal Reserve. */
 export function isBankingDay(ms: number): boolean {
   const weekday = weekdayOf(ms)
   const date = dateOf(ms)
@@ -31,7 +31,7 @@ function weekdayOf(ms: number): number {
 
 const holidaysByYear = new Map<number, ReadonlySet<string>>()
 
-/** Returns the dates of a year's holidays. The Federal Reserve lists them in this order. */
+/** Returns the dates of the Federal Reserve's holidays in a year, in the order of the Federal Reserve's own list. */
 function holidaysOf(year: number): ReadonlySet<string> {
   const found = holidaysByYear.get(year)
   if (found !== undefined) return found

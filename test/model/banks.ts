@@ -3,7 +3,7 @@ import { clearedAtMs, dateOf, isBankingDay } from './banking-days.ts'
 import { book, type Planner, totalsOverLimits } from './money.ts'
 import { chosen, type Party, type Transfer } from './state.ts'
 
-/** The last four digits of the accounts that each processor token of the test bank links. */
+/** For each processor token of the test bank, the last four digits of the accounts that the token links. */
 export const lastFourByToken = {
   accounts: ['0000', '1111'],
   'deposits-fail': ['0001'],
@@ -48,7 +48,7 @@ export const disconnect: Planner<'disconnect'> = ({ accounts }, { pick, connecti
   return { path, by: 'party', attributes: { connectionStatus: connection }, expected: 200, done }
 }
 
-/** An unlinked account is no longer listed, and its transfers in review are canceled. */
+/** Unlinks an account. The account is no longer listed, and its transfers that wait for an approval are canceled. */
 export const unlink: Planner<'unlink'> = (self, { pick }) => {
   const account = chosen(self.accounts, pick)
   if (account === undefined) return undefined

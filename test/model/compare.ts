@@ -46,8 +46,8 @@ function sortTies(rows: unknown[]): unknown[] {
 }
 
 /**
- * Compares the money of the parties, and of customers whose records an agent may read, with the model. Checks that no
- * money was created or lost.
+ * Compares the service's money lists with the model's lists, for both parties and for all customers whose records the
+ * parties' agents may read. Also checks that no money was created or lost.
  */
 export async function compareMoney(world: World, state: State): Promise<void> {
   for (const self of state.parties) {
@@ -59,7 +59,10 @@ export async function compareMoney(world: World, state: State): Promise<void> {
   expect(initialFunds(state)).toBe(state.parties[0].fundsCents + state.parties[1].fundsCents)
 }
 
-/** Computes the initial money of all parties from their balances and the money that entered or left the model. */
+/**
+ * Computes how much money all parties had initially: their balances, plus the money that has since left the model,
+ * minus the money that has entered it.
+ */
 function initialFunds({ parties }: State): number {
   const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0)
   const outside = ({ purchases, moves }: Party) => [

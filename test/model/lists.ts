@@ -9,7 +9,7 @@ export interface List {
   path: string
   query?: Record<string, string>
   by: 'agent' | 'party'
-  /** Returns the part of a resource that is compared with a row. */
+  /** Returns the part of a resource that is compared with a row of `expected`. */
   show: (resource: Resource) => unknown
   expected: unknown[]
   /** Whether rows with the same time may be in any order. */
@@ -180,8 +180,8 @@ function subscriptionLists({ subscriptions }: Party): List[] {
 }
 
 /**
- * Returns the list of past payments. Unless the subscription is over, the list also has the next payment and, for terms
- * with an end, all later ones.
+ * Returns the list of a subscription's payments. If the subscription is over, the list has only past payments.
+ * Otherwise, it also has the next payment and, if the number of payments is fixed, all payments after the next one.
  */
 function paymentsList(one: Subscription, by: List['by']): List {
   const { id, plan, amounts } = one
@@ -230,8 +230,8 @@ function peopleLists(self: Party): List[] {
 }
 
 /**
- * Returns the pending invitations in one group for each recipient. Each group begins with its oldest invitation. Groups
- * whose oldest invitation is newer come first.
+ * Returns the pending invitations in one group for each recipient. Each group begins with its oldest invitation. The
+ * groups are sorted by their oldest invitations, newest first.
  */
 function invitationGroups(self: Party): List[] {
   const show = ({ id, attributes: { agentInvitations } }: Resource) => ({

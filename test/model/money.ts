@@ -28,7 +28,7 @@ export const authorize: Planner<'authorize'> = (self, { pick, amount }, { nowMs 
   const { purchases } = self
   const card = chosen(purchases.cards, pick, ({ status }) => status !== 'used')
   if (card === undefined) return undefined
-  // The service checks for declines first, and for limits only afterwards.
+  // The service first checks whether the card is declined, and only then checks the limits.
   const isDeclined = card.status !== 'active' || amount > card.maximum || amount > purchases.balance.available
   const subject = card.id
   return {
@@ -57,7 +57,7 @@ const changePurchase: Planner<'capture' | 'refund' | 'reverse' | 'expire'> = ({ 
 
 export { changePurchase as capture, changePurchase as expire, changePurchase as refund, changePurchase as reverse }
 
-/** Returns the new total for each limit that `amount` would exceed. A payment counts on the day of its creation. */
+/** Returns the totals that exceed a limit if `amount` is added. A payment counts on the day of its creation. */
 export function totalsOverLimits(self: Party, amount: number, nowMs: number): number[] {
   const { limits, payments, transfers, purchases } = self
   const now = new Date(nowMs)
@@ -108,7 +108,7 @@ export const pay: Planner<'pay'> = (self, { by, amount, to }, state) => {
     path: to === 'bank' ? '/wire' : '/payments',
     by,
     attributes: to === 'bank' ? { amount, beneficiary } : { amount, counterparty },
-    // The service checks funds before limits, so that no person is asked to approve a payment that lacks funds.
+    // The service checks funds before limits, so that nobody is asked to approve a payment that cannot be made.
     expected: amount > purchases.balance.available ? 409 : to === 'bank' ? 200 : 201,
     done: ({ id, attributes }) => {
       const isKnown = typeof to !== 'number' || joined.has(to)
@@ -119,7 +119,7 @@ export const pay: Planner<'pay'> = (self, { by, amount, to }, state) => {
   }
 }
 
-/** Sends the payment, or requests an approval if it exceeds limits. */
+/** Sends the payment, or requests an approval if the payment exceeds limits. */
 export function sendOrReview(self: Party, payment: Payment, over: number[], state: State): void {
   self.payments.push(payment)
   if (over.length > 0) self.approvals.push({ id: '', subject: payment, status: 'pending', over })
@@ -144,7 +144,7 @@ function arrive(self: Party, payment: Payment, { nowMs: atMs }: State): void {
   if (recipient !== undefined) receive(recipient, move, self.partyId)
 }
 
-/** Reopens the request that the payment would have paid, or marks it as expired if its time has passed. */
+/** Reopens the payment request that the payment would have paid, or marks the request as expired if it is too old. */
 function reopen({ request }: Payment, nowMs: number): void {
   if (request !== undefined) request.status = request.expiresAtMs <= nowMs ? 'EXPIRED' : 'OPEN'
 }
@@ -172,7 +172,7 @@ export const cancel: Planner<'cancel'> = (self, { by = 'party', pick }, { nowMs 
 export const claim: Planner<'claim'> = (self, { by = 'party', pick }, state) => {
   const payment = chosen(paymentsWithoutWires(self), pick, ({ status }) => status === 'PENDING_CLAIM')
   if (payment === undefined) return undefined
-  // Among a customer's payments, an agent finds only those that it made itself.
+  // Among a customer's payments, an agent finds only the payments that the agent made.
   const isFound = state.parties.includes(self) || payment.by === 'agent'
   const expected = !isFound ? 404 : payment.status === 'PENDING_CLAIM' ? 200 : 409
   const done = () => {

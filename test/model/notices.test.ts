@@ -25,7 +25,7 @@ const bankTransfer = (kind: 'deposit' | 'withdrawal', ...outcomes: ('settle' | '
   ...outcomes.map((outcome): Action => ({ type: 'playBank', pick, outcome })),
 ]
 
-/** Returns a fault that passes matching requests to `handle` instead of the service. */
+/** Returns a fault that passes matching requests to `handle` and not to the service. */
 const handleInstead =
   (method: string, path: RegExp, handle: (request: Request, fetch: Fetch) => Promise<Response>): Fault =>
   (fetch) =>
@@ -46,7 +46,7 @@ const editAnswer = async (answer: Promise<Response>, ...changes: Change[]) => {
   return new Response(edited, response)
 }
 
-/** Returns a fault that replaces an action by a read, and edits the answer as if the action had been carried out. */
+/** Returns a fault that reads the record instead of changing it, and edits the answer as if the record had changed. */
 const editReadAnswer = (method: string, path: RegExp, ...changes: Change[]): Fault =>
   handleInstead(method, path, (request, fetch) => {
     const { url } = changePath(request, /^(?:\/simulations)?(.*)\/[a-z]+$/, '$1')

@@ -101,7 +101,7 @@ export const createAgent: Planner<'createAgent'> = (self) => ({
   done: ({ id }) => self.agents.push({ id, status: 'ACTIVE' }),
 })
 
-/** Deletes an agent, but never the first, whose key the test uses. */
+/** Deletes an agent, but never the first agent, because the test uses its key. */
 export const deleteAgent: Planner<'deleteAgent'> = (self, { pick }) => {
   const agent = chosen(self.agents.slice(1), pick)
   if (agent === undefined) return undefined
@@ -139,7 +139,7 @@ export const revokeAgentKey: Planner<'revokeAgentKey'> = ({ agentKeys }, { pick 
   revokeKey('/agent-keys', agentKeys, pick)
 export const revokeApiKey: Planner<'revokeApiKey'> = ({ apiKeys }, { pick }) => revokeKey('/api-keys', apiKeys, pick)
 
-/** Revokes a key, but never the first, which the test uses. */
+/** Revokes a key, but never the first key, because the test uses it. */
 function revokeKey(path: string, keys: { id: string; status: 'ACTIVE' | 'REVOKED' }[], pick: number) {
   const key = chosen(keys.slice(1), pick)
   if (key === undefined) return undefined

@@ -72,7 +72,7 @@ export const declineRequest = closeRequest('DECLINED', requestsTo, (id) => `/pay
 export const cancelRequest = closeRequest('CANCELED', requestsFrom, (id) => `/payment-requests/${id}/cancel`)
 
 /**
- * Simulates the payer's answer to a payment request. To pay, the payer uses a card; a stranger joins by paying. The
+ * Simulates the payer's answer to a payment request. Payers pay by card, and a stranger who pays joins the service. The
  * sandbox refuses to simulate the answer of a self-managed party.
  */
 export const playPayer: Planner<'playPayer'> = (self, { pick, answer }, state) => {

@@ -66,7 +66,7 @@ export function passTo(state: State, nowMs: number): void {
 
 /**
  * Applies an action to the service and to the model. The clock advances before each action, because lists are sorted
- * by id, and only ids of different milliseconds have a predictable order.
+ * by id, and only ids from different milliseconds have a predictable order.
  */
 export async function perform(world: World, state: State, side: Side, action: Action): Promise<void> {
   world.system.pass(action.type === 'pass' ? action.minutes * 60_000 : 1)
@@ -95,7 +95,7 @@ function actStep(self: Party, { pick, action }: Action & { type: 'act' }, state:
   const isAllowed = grant.status === 'ACTIVE' && grant.permissions.includes(permission)
   const isSimulated =
     action.type === 'fund' || action.type === 'claim' || action.type === 'approve' || action.type === 'deny'
-  // Skips simulations if the agent may not read the customer's records or has not seen the approval's id.
+  // Skips simulations if the agent lacks the permission, or if the id of the approval is not yet known.
   if (isSimulated && !isAllowed) return undefined
   const step = plan(customer.account, { ...action, by: 'agent' } as Action & { type: PlannedType }, state)
   if (step === undefined || (isSimulated && step.path.startsWith('/approvals//'))) return undefined
@@ -105,7 +105,7 @@ function actStep(self: Party, { pick, action }: Action & { type: 'act' }, state:
   return { ...acting, path: simulatedPath, by: 'agent', ...(isAllowed ? {} : { expected: 403 }) }
 }
 
-/** The paths of requests that are not recorded under their idempotency key. A repeat counts as a new request. */
+/** The paths whose requests are not recorded under their idempotency key, so that a repeat counts as a new request. */
 const unrecorded =
   /complete-claim$|^\/customers|^\/agent-keys|^\/agents|^\/api-keys|^\/simulations\/customer-invitations/
 

@@ -26,14 +26,14 @@ export interface Party extends OtherParty {
   fundsCents: number
   /** The limits of the party's agent. In a customer's account, the limits of the agent's grant. */
   limits: Limits
-  /** The cards, the purchases made with them, and the balance, which payments and transfers change too. */
+  /** The cards, the card purchases, and the balance. Payments and transfers also change the balance. */
   purchases: Purchases
   /** The payments and wires that this party sent. */
   payments: Payment[]
   approvals: Approval[]
   /** The movements of money into and out of the wallet. */
   moves: Move[]
-  /** The strangers who joined by claiming a payment or paying a request. Later payments to them arrive at once. */
+  /** The strangers who joined by claiming a payment or paying a request. Later payments to them need no claim. */
   joined: Set<number>
   subscriptions: Subscription[]
   accounts: Account[]
@@ -46,7 +46,7 @@ export interface Party extends OtherParty {
   apiKeys: { id: string; status: 'ACTIVE' | 'REVOKED' }[]
 }
 
-/** A person who accepted an invitation. Agents with a grant act on the person's account. */
+/** A person who accepted an invitation. Agents with a grant from the person act on the person's account. */
 export interface Customer {
   id: string
   person: number
@@ -73,7 +73,7 @@ export interface Payment {
   status: string
   by: 'agent' | 'party'
   to: Payee
-  /** Whether, when the payment was created, the payee could receive money without claiming it. */
+  /** Whether the payee can receive the payment without claiming it, as decided when the payment was created. */
   isKnown: boolean
   createdAtMs: number
   /** The payment request that this payment fulfills. */
@@ -116,11 +116,11 @@ export interface Subscription {
   /** The amount of each payment. A subscription without an end has a single amount for all its payments. */
   amounts: readonly number[]
   createdAtMs: number
-  /** The status until the payer completes the checkout. */
+  /** The subscription's status until the payer completes the checkout. */
   checkoutStatus: 'pending' | 'canceled'
-  /** The number of declined cards at the checkout. */
+  /** How many times a card was declined at the checkout. */
   declines: number
-  /** The model of the payments after the checkout. */
+  /** The model of the payments; undefined until the checkout is complete. */
   plan: DayByDay | undefined
   /** The number of charges that are already in the party's `moves`. */
   bookedCharges: number
@@ -167,7 +167,7 @@ export interface Step {
   relationships?: object
   /**
    * The expected status, or a function that applies the request to the model and returns the expected status. The
-   * function is called once the service has answered. `makes` is the id of the record that the service created.
+   * function is called after the service has answered. `makes` is the id of the record that the service created.
    */
   expected: number | ((makes: { makes?: string }) => number)
   // biome-ignore lint/suspicious/noExplicitAny: answers have no static type.
@@ -179,7 +179,7 @@ export const emailOf = ({ partyId }: Party, person: number) => `person${person}.
 export const payeeOf = ({ partyId }: Party, stranger: number) => `payee${stranger}.${partyId}@example.com`
 /** Returns the party and the accounts of its customers. */
 export const withCustomers = (self: Party): Party[] => [self, ...self.customers.map(({ account }) => account)]
-/** Returns the grant that lets the party's own agent act for the customer. */
+/** Returns the customer's grant for the agent `self.agentId`, whether the grant is active or revoked. */
 export const grantFor = (self: Party, customer: Customer): Grant | undefined =>
   self.grants.find(({ customerId, agentId }) => customerId === customer.id && agentId === self.agentId)
 
@@ -212,8 +212,8 @@ export function newParty(identity: OtherParty, side: Side, fundsCents: number, l
 }
 
 /**
- * Returns the item that `pick` selects, or undefined for an empty list. Three of four values of `pick` select among the
- * items that `fits` accepts, if there are any. The others select among all items.
+ * Returns the item that `pick` selects, or undefined for an empty list. If `pick` is a multiple of 4, or if `fits`
+ * accepts no item, selects among all items. Otherwise, selects among the items that `fits` accepts.
  */
 export function chosen<T>(all: readonly T[], pick: number, fits: (one: T) => boolean = () => true): T | undefined {
   const fitting = pick % 4 === 0 ? [] : all.filter(fits)

@@ -2,7 +2,7 @@ import { DayByDay } from '../subscriptions/day-by-day.ts'
 import { book, type Planner } from './money.ts'
 import { checkoutLifetimeMs, chosen, dayMs, type Party, type Subscription } from './state.ts'
 
-/** After this many declines, tests use a card that is approved. After ten, the service would refuse every card. */
+/** After this many declines, the model uses an approved card. After ten, the service would pause the checkout. */
 const maxDeclines = 5
 
 export const subscribe: Planner<'subscribe'> = ({ subscriptions }, { unit, count, parts }, { nowMs }) => {
@@ -52,7 +52,7 @@ const isEndless = ({ amounts }: Subscription) => amounts.length === 1
 export const amountOf = (one: Subscription, number: number) => one.amounts[isEndless(one) ? 0 : number - 1] ?? 0
 export const statusOf = ({ plan, checkoutStatus }: Subscription): string => plan?.status ?? checkoutStatus
 
-/** Returns the midnight at which payment `number` is due. If the month is too short, this is on its last day. */
+/** Returns the midnight at which payment `number` is due. In a month that is too short, it is due on the last day. */
 function dueMs({ unit, count }: Subscription, paidAtMs: number, number: number): number {
   const steps = (number - 1) * count
   const paid = new Date(paidAtMs)

@@ -6,7 +6,7 @@ export const mcpResource = `${address}/mcp`
 
 const insecure = { [oauth.allowInsecureRequests]: true } as const
 
-/** Returns options that make the strict OAuth client `oauth4webapi` send its requests directly to the service. */
+/** Returns options that make the strict OAuth client `oauth4webapi` send its requests straight to the service. */
 export function transport({ service }: Reachable) {
   const send = (url: string, init: RequestInit) => service.fetch(new Request(url, init))
   return { ...insecure, [oauth.customFetch]: send as never }
@@ -19,7 +19,7 @@ export interface Application {
   resource: string
 }
 
-/** Creates an application that has discovered the server and registered with it. */
+/** Discovers the authorization server, and registers a new application with it. */
 export async function createApplication(
   world: Reachable,
   metadata: Record<string, unknown> = {},
@@ -45,7 +45,7 @@ export interface Attempt {
   verifier: string
 }
 
-/** Returns the URL of an authorization request. `change` sets query parameters; the value `null` removes one. */
+/** Returns the URL of an authorization request. `change` sets query parameters; `null` removes a parameter. */
 export async function authorizationUrl(
   { server, client, resource }: Application,
   change: Record<string, string | null> = {},
@@ -84,7 +84,7 @@ export async function consent(browser: Browser, url: string, choice: Choice = {}
   return browser.submit(consentPage, { agent, agentName: name, decision }, new URL(consentPage.url).pathname)
 }
 
-/** Signs the owner in if the page is the sign-in page. Returns the page that follows, or else the given page. */
+/** If the page is the sign-in page, signs the owner in and returns the next page. Otherwise, returns the given page. */
 export async function signInIfAsked(browser: Browser, page: Page): Promise<Page> {
   const { pathname, searchParams } = new URL(page.url)
   if (pathname !== '/sign-in') return page
@@ -97,7 +97,7 @@ export interface Tokens {
   scope: string
 }
 
-/** Exchanges the code in the callback URL for tokens, with every check that the standards require. */
+/** Exchanges the code in the callback URL for tokens, with every check that the OAuth standards require of a client. */
 export async function exchangeCode(
   { world, server, client, resource }: Application,
   { state, verifier }: Attempt,
@@ -119,7 +119,9 @@ export async function exchangeCode(
   return (await oauth.processAuthorizationCodeResponse(server, client, response)) as unknown as Tokens
 }
 
-/** Registers an application unless one is given, allows its request as a person, and gets its tokens. */
+/**
+ * Gets tokens for an application, after a person has allowed its request. Registers an application if none is given.
+ */
 export async function connect(
   world: Reachable,
   {

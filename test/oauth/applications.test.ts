@@ -272,7 +272,8 @@ onEachDatabase('applications that sign in by themselves', (database) => {
       expect({ abuse, status, error: json.error }).toEqual({ abuse, status: 401, error: 'invalid_client' })
     }
     expect(await refusals()).toEqual(Object.keys(abuses).map(() => 'invalid_client'))
-    // Requests with a secret instead of an assertion, with neither, or with another client's id are refused too.
+    // Also refused are a request with a secret instead of an assertion, a request with neither of the two, and a
+    // request with the id of a different client.
     for (const form of [{ client_id: clientId, client_secret: 'x' }, { client_id: clientId }]) {
       expect((await requestToken(form)).json.error).toBe('invalid_client')
     }

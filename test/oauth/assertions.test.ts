@@ -238,7 +238,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     }
     expect(await refusals()).toEqual(Object.keys(abuses).map(() => 'invalid_grant'))
     expect(requestedUrls.every((url) => url === trust.jwksUri)).toBe(true)
-    // An assertion is refused if it comes with another application's secret.
+    // An assertion is refused if the request has the secret of a different application.
     const assertion = await signAssertion(issuer)
     const stolen = await present({ ...issuer, clientSecret: other.clientSecret }, assertion)
     expect(stolen).toMatchObject({ status: 401, json: { error: 'invalid_client' } })
@@ -298,7 +298,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
       key,
       id,
     )
-    // Both parties trust this provider. The application determines the party.
+    // Both parties trust this provider, but each assertion is for the application of the other party.
     expect((await present(theirs, await signAssertion(issuer))).json.error).toBe('invalid_grant')
     expect((await present(issuer, await signAssertion(theirs))).json.error).toBe('invalid_grant')
     // An assertion from a provider that only the other party trusts is refused.

@@ -6,7 +6,7 @@ export const address = 'http://127.0.0.1:4010'
 /** A service that tests call directly or over the network. */
 export interface Reachable {
   service: Pick<World['service'], 'fetch'> & Partial<Pick<World['service'], 'signInLink'>>
-  /** The owner's login, for a service in another process, which cannot give the test a sign-in link. */
+  /** The owner's login. It is needed only if the service runs in a different process and can give no sign-in link. */
   owner?: { email: string; password: string }
 }
 
@@ -20,7 +20,7 @@ export interface Page {
 /** A browser without JavaScript. It stores cookies, follows redirects within the service and submits forms. */
 export interface Browser {
   get(url: string): Promise<Page>
-  /** Submits the page's form: its hidden fields, with `fields` added or replacing them. */
+  /** Submits the page's form with its hidden fields and with `fields`. The values in `fields` take precedence. */
   submit(page: Page, fields: Record<string, string>, action?: string): Promise<Page>
   /** Signs the owner in with a password or a one-time link. Returns the page at `next`. */
   signInOwner(next: string): Promise<Page>
@@ -71,7 +71,7 @@ export function openBrowser({ service, owner }: Reachable, origin = address): Br
   return browser
 }
 
-/** Stores a cookie by its name alone, so that a cookie of the same name and another path is replaced. */
+/** Stores a cookie under its name only, so that it replaces a cookie with the same name and a different path. */
 function storeCookie(cookies: Map<string, string>, cookie: string): void {
   const [pair = '', ...attributes] = cookie.split('; ')
   const [name = '', value = ''] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]

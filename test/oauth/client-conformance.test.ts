@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sampleOf } from '../support/depth.ts'
 
-/** The scenarios of the official MCP conformance tests for clients that sign in without a browser. */
+/** The scenarios for clients that sign in without a browser, from the official MCP conformance tests. */
 const scenarios = ['enterprise-managed-authorization', 'client-credentials-jwt', 'client-credentials-basic']
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))

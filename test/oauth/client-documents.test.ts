@@ -12,7 +12,7 @@ import {
 import { openBrowser } from './browser.ts'
 import { type FetchingService, openFetchingService, openSite, type Site, siteAddress } from './published.ts'
 
-/** The fields in which the document at each path differs from the default document. */
+/** The changes to the default metadata document, by the path at which the changed document is served. */
 const documentChanges: Record<string, object> = {
   '/client.json': { application_type: undefined },
   '/other-client-id.json': { client_id: `${siteAddress}/client.json` },
@@ -88,7 +88,7 @@ describe('client id metadata documents', () => {
     const attempt = await authorizationUrl(application)
     const browser = openBrowser(running)
     const back = await consent(browser, attempt.url)
-    // The document states no port, and any port is allowed, as for every application on a person's machine.
+    // The redirect URI in the document has no port. For a redirect to the person's machine, any port is allowed.
     expect(back.url).toContain(callback)
     const tokens = await exchangeCode(application, attempt, back.url)
     const { server, client } = application
@@ -113,7 +113,7 @@ describe('client id metadata documents', () => {
     for (const path of paths.filter((name) => !['/client.json', '/with-sector.json'].includes(name))) {
       expect([path, await statusOf(siteAddress + path)]).toEqual([path, 400])
     }
-    // The redirect was not followed.
+    // The service did not follow the redirect.
     expect(site.requestedUrls).toContain('/moved.json')
     expect(site.requestedUrls).not.toContain('/client.json')
   })
@@ -128,7 +128,7 @@ describe('client id metadata documents', () => {
     await start()
     expect(await statusOf(`${siteAddress}/endless.json`)).toBe(400)
     await connectionClosed
-    // The site wrote more than the service read, because some data was still in buffers.
+    // The site may write more than the service reads, because the buffers between them hold some of the data.
     expect(writtenKiB).toBeLessThan(2000)
   })
 
@@ -160,7 +160,7 @@ describe('client id metadata documents', () => {
     expect(await statusFrom('192.0.2.1', '/one-more.json')).toBe(400)
     expect(site.requestedUrls).toHaveLength(60)
     expect(await statusFrom('192.0.2.2', '/client.json')).toBe(200)
-    // A cached document is not fetched again, so it does not count.
+    // A cached document is not fetched again, so the request does not count toward the 60 fetches.
     expect(await statusFrom('192.0.2.1', '/0.json')).toBe(200)
     expect(site.requestedUrls).toHaveLength(61)
   })

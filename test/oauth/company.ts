@@ -3,7 +3,7 @@ import { listenForSignIns, trustCommand } from '../../src/commands/identity-prov
 import { openBrowser } from './browser.ts'
 import type { Served } from './served.ts'
 
-/** A company's identity provider. Its `url` is also its issuer. */
+/** A company's identity provider. Its `url` is also its issuer identifier. */
 export interface Company {
   url: string
   close(): Promise<void>
@@ -25,7 +25,10 @@ export interface Host {
   clientSecret: string
 }
 
-/** Sends the request of the curl command that `serve` prints, which makes the service trust the company. Returns the credentials of a host. */
+/**
+ * Makes the service trust the company's identity provider for a new host. Sends the request of the curl command that
+ * `serve` prints. Returns the host's credentials.
+ */
 export async function trustHost({ world, url: publicUrl }: Served, company: Company, email: string): Promise<Host> {
   const { agentId } = await world.whoami()
   const command = trustCommand(company.url, { publicUrl, email, agentId })
@@ -38,7 +41,10 @@ export async function trustHost({ world, url: publicUrl }: Served, company: Comp
 
 const callback = 'http://127.0.0.1:53682/callback'
 
-/** Signs a person in at the company as a host does, in a browser with the code flow. Returns the person's ID token. */
+/**
+ * Signs a person in at the company's identity provider, as a host does: in a browser, with the authorization code flow.
+ * Returns the person's ID token.
+ */
 export async function signInAt(company: Company, { clientId, clientSecret }: Host, email: string): Promise<string> {
   const insecure = { execute: [client.allowInsecureRequests] }
   const config = await client.discovery(new URL(company.url), clientId, clientSecret, undefined, insecure)

@@ -71,15 +71,17 @@ describe('the official MCP conformance tests for authorization servers', () => {
     expect(code).toBe(0)
   })
 
-  /** Consents as a person, then opens the resulting redirect, at which the tool waits for the code. */
+  /** Consents as a person, and then opens the URL of the redirect, at which the conformance tool waits for the code. */
   const consentAt = async (url: string) => {
     const browser = openBrowser({ service: { ...world.service, fetch: fetchFromListener } })
     const back = await consent(browser, url.replace(listener.url, address))
-    // The tool prints the address before it listens at the redirect.
+    // The tool prints the authorization URL before it listens at the redirect URL, so early attempts may fail.
     await vi.waitFor(() => fetch(back.url), { timeout: 60_000 })
   }
 
-  /** Sends requests of the tests' browser to the listener. That browser calls the service by another base URL. */
+  /**
+   * Sends a request of the test browser to the listener. The browser uses the base URL `address`, not the listener's.
+   */
   const fetchFromListener = async (request: Request) => {
     const headers = new Headers(request.headers)
     if (headers.has('origin')) headers.set('origin', listener.url)

@@ -62,7 +62,7 @@ describe('signing in on a device without a browser', () => {
   }
 
   test('a person connects a device in their own browser, and the device then acts as the agent', async () => {
-    // An alias of the scope cards:agent.
+    // The scope agents:operate is an alias of cards:agent.
     const code = await begin({ scope: 'agents:operate' })
     expect(code).toMatchObject({
       user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),
@@ -124,7 +124,8 @@ describe('signing in on a device without a browser', () => {
     const first = await poll(code)
     expect(first.status).toBe(200)
     expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } })
-    // A code that is presented twice may have been stolen, so the access token is revoked.
+    // A device code that is presented twice may have been stolen, so the access token that it was exchanged for is
+    // revoked.
     expect((await world.get('/whoami', { key: String(first.json.access_token) })).status).toBe(401)
   })
 

@@ -18,9 +18,12 @@ import { openPlain, openService, redirectUri, type Side } from './sides.ts'
 /** A script that runs against this service and against a plain `oidc-provider`, and the result expected from both. */
 interface Case {
   run: (side: Side) => Promise<string>
-  /** For an authorization request: `asks` a person, shows an error `page`, or redirects `back` to the application. */
+  /**
+   * The expected result, such as `400 invalid_grant`. An authorization request `asks` a person, shows an error `page`,
+   * or redirects `back` to the application.
+   */
   outcome: string
-  /** The expected result of the plain provider if it differs, and the reason. */
+  /** The expected result of the plain provider if it differs from `outcome`, and the reason. */
   plain?: { outcome: string; why: string }
 }
 

@@ -183,7 +183,7 @@ onEachDatabase('OAuth', (database) => {
     expect(exchanged.access_token).toMatch(/^xt_ntl_sandbox_/)
     expect(exchanged.expires_in).toBeLessThanOrEqual(900)
     expect(await whoami(exchanged.access_token)).toEqual(await whoami(tokens.access_token))
-    // `expires_in` is in whole seconds, but the expiry itself is in milliseconds.
+    // `expires_in` is rounded down to whole seconds, so the token may stay valid for up to a second longer.
     world.system.pass(exchanged.expires_in * 1000 - 1)
     expect((await world.get('/whoami', { key: exchanged.access_token })).status).toBe(200)
     world.system.pass(1000)

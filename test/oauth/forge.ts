@@ -10,7 +10,7 @@ export interface Forger {
   claims: JWTPayload
   /** The service's signing key from the database, with its private part. */
   ownKey: JWK & { kid: string }
-  /** Signs the valid token again with the given claims and header values changed. `undefined` removes a value. */
+  /** Signs a copy of the valid token with these claims and header values replaced. `undefined` removes a value. */
   sign(claims?: object, header?: object, signing?: Signing): Promise<string>
 }
 

@@ -12,7 +12,7 @@ import { address, openBrowser } from './browser.ts'
 const dayMs = 24 * 60 * 60 * 1000
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-/** The grant is checked at each call, so a change to it also applies to tokens that were issued before the change. */
+/** At each call, the service checks the token's grant. A change to a grant therefore also applies to older tokens. */
 onEachDatabase('connections', (database) => {
   let world: World
   let connections: Connections

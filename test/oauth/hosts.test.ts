@@ -9,7 +9,9 @@ import { type Served, serveWorld } from './served.ts'
 
 interface Host {
   connect(): Promise<void>
-  /** Finishes the sign-in with the parameters of the browser's redirect. The host must connect again afterwards. */
+  /**
+   * Finishes the sign-in with the query parameters of the redirect to the host. The host must connect again afterwards.
+   */
   finish(answer: URLSearchParams): Promise<void>
   call(name: string, input?: object): Promise<{ structuredContent?: unknown; isError?: boolean; content?: unknown }>
   close(): Promise<void>
@@ -54,7 +56,7 @@ describe.each(hosts)('an AI host on the MCP SDK: $name', ({ open }) => {
       recipients: [{ type: 'email', value: 'customer@example.com' }],
       agents: [{ agentId: (await callWhoami(host)).whoami.agentId, permissions: ['payments.read'] }],
     }
-    // With a refresh token, the v1 client would refresh its token instead of requesting more scopes.
+    // If it had a refresh token, the v1 client would refresh its access token instead of requesting more scopes.
     account.forgetRefreshToken()
     await expect(host.call('create_customer_invitation', invitation)).rejects.toThrow()
     expect(scopes()).toEqual([...defaults, 'customers:write'].sort())
@@ -109,7 +111,7 @@ describe.each(hosts)('an AI host on the MCP SDK: $name', ({ open }) => {
 
     await disconnectAll(context)
     account.forgetRefreshToken()
-    // The refusal makes the host start a new sign-in.
+    // The service refuses the call, so the host starts a new sign-in.
     const authorizationUrl = account.authorizationUrl
     await expect(host.call('whoami')).rejects.toThrow()
     expect(account.authorizationUrl).not.toBe(authorizationUrl)

@@ -16,7 +16,7 @@ onEachDatabase('the identity provider next to the sandbox', (database) => {
   let host: Host
   let email: string
   let idToken: string
-  // The provider's library must print nothing, because its lines would mix with the output of `serve`.
+  // The provider's OAuth library must print nothing, because its lines would mix with the output of `serve`.
   const printed: unknown[] = []
   beforeAll(async () => {
     vi.spyOn(console, 'info').mockImplementation((...line) => void printed.push(line))
@@ -79,7 +79,7 @@ onEachDatabase('the identity provider next to the sandbox', (database) => {
     expect(await errors({ subject_token: 'none' })).toBe('invalid_grant')
     expect(await errors({ subject_token: assertion })).toBe('invalid_grant')
     expect(await errors({}, other)).toBe('invalid_grant')
-    // A host for which the service trusts another provider is not a client of this provider.
+    // For this host, the service trusts a different provider, so the host is not a client of this provider.
     const { agentId } = await served.world.whoami()
     const elsewhere = ok(await postIssuer(served.world, String(agentId))).json.data.attributes
     expect(await errors({}, elsewhere)).toBe('invalid_client')

@@ -36,7 +36,7 @@ afterEach(async () => {
 
 type HasService = Pick<World, 'service'>
 
-/** Starts another service on the given store, as a second process of the same deployment does. */
+/** Starts a new service on the given store, as a second process of the same deployment does. */
 function startAnother(store: Store): HasService {
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   return { service: createService({ store, system, log, environment: 'sandbox', rateLimit: 1_000_000 }) }
