@@ -132,7 +132,7 @@ function paragraphsOf(markdown: string): string[] {
     )
 }
 
-/** Returns the lines of comments that begin with a word such as "What", without the comment marks. */
+/** Returns each line of a comment that begins with a word such as "What", without the comment marks. */
 function badStarts(source: string): string[] {
   return [...source.matchAll(/(?:^|\s)(?:\/\/|\/\*\*?|\*) +(.*)$/gm)]
     .map(([, comment = '']) => comment)

@@ -44,7 +44,7 @@ describe.skipIf(tlsFiles === null)('an application’s metadata document on this
   })
 
   beforeAll(async () => {
-    // Certificates are not checked, so that a request can fail only because the address is private.
+    // Turns off the checks of certificates, so that a request can fail only because of its private address.
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     await new Promise<void>((resolve) => server.listen(0, '::', resolve))
     port = (server.address() as AddressInfo).port

@@ -73,7 +73,7 @@ describe('fetching from URLs that strangers choose', () => {
     for (const host of ['app.example', 'localhost', 'a.inside.example']) {
       await expect(fetching(`https://${host}/client.json`)).rejects.toThrow()
     }
-    // The service itself refuses these hosts, because the proxy would resolve them in its own network.
+    // The service refuses these hosts itself. The proxy would look up their names in its own network.
     for (const host of ['localhost.', 'sub.localhost', 'intranet', 'files.local', 'metadata.google.internal']) {
       await expect(fetching(`https://${host}/client.json`)).rejects.toThrow('private address')
     }

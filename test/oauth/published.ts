@@ -9,7 +9,7 @@ export interface FetchingService {
   service: Service
   system: FakeSystem
   logged: string[]
-  /** Starts another service on the same database, as a restart or a second process does. */
+  /** Creates a second service on the same database, as after a restart or in a second process. */
   restarted(change?: Partial<ServiceOptions>): FetchingService
   close(): Promise<void>
 }
@@ -41,7 +41,7 @@ export async function openFetchingService(
 export interface Site {
   /** The requested paths. */
   requestedUrls: string[]
-  /** Fetches from the server, under the address https://app.example. */
+  /** Fetches a URL of https://app.example from this server. Throws an error for any other site. */
   fetch: typeof fetch
   close(): Promise<void>
 }
@@ -61,7 +61,7 @@ export async function openSite(answer: RequestListener): Promise<Site> {
     fetch: async (input, init) => {
       const { origin, pathname } = new URL(String(input))
       if (origin !== siteAddress) throw new Error(`There is no site at ${origin}.`)
-      // The service's dispatcher would refuse the server's private address, so it is not used.
+      // Leaves out the service's dispatcher, which would refuse the private address of this server.
       const { dispatcher: _, ...rest } = init as RequestInit & { dispatcher?: unknown }
       return fetch(`http://127.0.0.1:${port}${pathname}`, rest)
     },

@@ -18,7 +18,7 @@ import { address, openBrowser } from './browser.ts'
 
 /**
  * A thief and the owner may present the same code or refresh token at the same time, even to two processes. At most one
- * of these requests gets tokens, and the other request revokes those tokens.
+ * of these requests gets tokens. The other requests are refused, and each of them revokes those tokens.
  */
 onEachDatabase('simultaneous token requests', (database) => {
   let world: World
@@ -45,7 +45,10 @@ onEachDatabase('simultaneous token requests', (database) => {
     return { status: response.status, json: (await response.json()) as Record<string, string> }
   }
 
-  /** Sends eight simultaneous requests. Checks that at most one of them gets tokens, and that those are revoked. */
+  /**
+   * Sends the form eight times simultaneously, alternating between two services. Checks that at most one request gets
+   * tokens, and that these tokens are revoked.
+   */
   const race = async (form: Record<string, string>, { client }: Application) => {
     const requests = Array.from({ length: 8 }, (_, count) => post(services[count % 2], form))
     const answers = await Promise.all(requests)

@@ -79,7 +79,7 @@ async function post(
   }
 }
 
-/** Opens an MCP 2025 session with a credential. `call` calls a tool in the session. */
+/** Opens an MCP session (version 2025-11-25) with a credential. The returned `call` calls a tool in this session. */
 async function openSession(bearer: string) {
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
   const { headers } = await post(bearer, { id: 0, method: 'initialize', params })
@@ -222,7 +222,7 @@ test('a user who can neither pick nor create an agent connects an application th
   const { attributes } = (await call('whoami')).json.result.structuredContent.data
   expect(attributes).toMatchObject({ actorType: 'user', userId, partyId, agentId: null, agentIdentitySource: null })
   expect(attributes.grantId).toMatch(/^ogr_/)
-  // Payments with a token that acts as the user need no instance id (docs/service.md#instance-id).
+  // A payment needs no instance id if the token acts as the user (docs/service.md#instance-id).
   const payment = { amount: 100, currency: 'USD', counterparty: { type: 'email', value: 'somebody@example.com' } }
   const paid = await world.post('/payments', payment, { key: tokens.access_token, instanceId: null })
   expect(paid.status).toBe(201)

@@ -1,7 +1,7 @@
 import * as client from 'openid-client'
 import { redirectUri, type Side } from './sides.ts'
 
-/** Values that replace a request's parameters; `null` removes a parameter. */
+/** Parameters to add to a request, or to replace in it; `null` removes a parameter. */
 export type Change = Record<string, string | null>
 
 export const scope = 'cards:agent offline_access'
@@ -24,7 +24,10 @@ export async function begin(side: Side, change: Change = {}) {
   return { url: url.href, verifier, state: parameters.state ?? null }
 }
 
-/** Returns a script that sends an authorization request and reports the first response, before a person answers. */
+/**
+ * Returns a script for a side. The script sends an authorization request, and its result says how the side responds: it
+ * asks a person, shows an error page, or redirects with an error.
+ */
 export const requestAuthorization = (change: Change) => async (side: Side) => {
   const { address, status } = await side.open((await begin(side, change)).url)
   if (address.origin === side.issuer) return /interaction|sign-in/.test(address.pathname) ? 'asks' : `page ${status}`
@@ -34,14 +37,14 @@ export const requestAuthorization = (change: Change) => async (side: Side) => {
   return `${target} with ${answer.get('error')}`
 }
 
-/** Sends an authorization request and allows it as a person. Returns the values that a token request needs. */
+/** Sends an authorization request and allows it as a person would. Returns the values that a token request needs. */
 export async function allow(side: Side, change: Change = {}) {
   const { url, verifier, state } = await begin(side, change)
   const back = await side.answer(url, 'allow')
   return { back, verifier, state, code: back.searchParams.get('code') ?? '' }
 }
 
-/** Sends a token request. Returns its status, and the error if it is refused. */
+/** Sends a token request. Returns the status of the response, followed by the error if the request is refused. */
 export async function requestToken(side: Side, form: Change, headers: Record<string, string> = {}): Promise<string> {
   const body = new URLSearchParams()
   const fields: Change = { client_id: idOf(side.application), ...form }
@@ -67,8 +70,8 @@ export async function outcomeOf(response: Response): Promise<string> {
 export const idOf = (application: client.Configuration) => application.clientMetadata().client_id
 
 /**
- * Returns a script that gets an authorization code after a person allows the request, and exchanges it with a changed
- * token request.
+ * Returns a script that sends an authorization request, allows it as a person would, and gets a code. The script then
+ * sends a token request for this code, with the given changes.
  */
 export const presentCode =
   (change: Change | ((side: Side) => Change), headers: Record<string, string> = {}) =>

@@ -9,13 +9,13 @@ import { createWorld, type World } from '../support/world.ts'
 
 export interface Served {
   world: World
-  /** The URL at which the site listens, which is also its public URL. */
+  /** The URL at which the site listens. It is also the site's public URL. */
   url: string
   listener: Listener
   close(): Promise<void>
 }
 
-/** Starts the whole site on a free port, as the command `serve` does, with a new world. */
+/** Creates a world, and starts the whole site for it on a free port, as the command `serve` does. */
 export async function serveWorld({
   database = sqlite,
   env = {},

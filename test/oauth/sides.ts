@@ -7,7 +7,7 @@ import { createWorld } from '../support/world.ts'
 import { consent } from './application.ts'
 import { address, openBrowser } from './browser.ts'
 
-/** One of the two authorization servers to compare. */
+/** One of the two authorization servers to compare: this service, or a plain `oidc-provider`. */
 export interface Side {
   issuer: string
   /** The resource that requests ask for by default. */
@@ -21,11 +21,11 @@ export interface Side {
   /** Sends a request without following redirects. */
   send(url: string, init?: RequestInit): Promise<Response>
   /**
-   * Opens a URL in a browser that follows redirects as far as the first URL on another site. Returns the final URL and
-   * its status.
+   * Opens a URL in a browser, and follows redirects until one leads to a different site, which is not opened. Returns
+   * the final URL and, for a page of this side, the status.
    */
   open(url: string): Promise<Landing>
-  /** Opens an authorization request and allows or denies it as a person. Returns the browser's final URL. */
+  /** Opens an authorization request, and allows or denies it as a person would. Returns the browser's final URL. */
   answer(url: string, decision: 'allow' | 'deny'): Promise<URL>
   close(): Promise<void>
 }
@@ -39,7 +39,7 @@ export interface Landing {
 const registeredRedirectUri = 'http://127.0.0.1/callback'
 export const redirectUri = 'http://127.0.0.1:53682/callback'
 
-/** Starts this service with `Date` as its clock. Requests reach it without a network. */
+/** Creates this service with `Date` as its clock. Requests are passed to the service without a network. */
 export async function openService(): Promise<Side> {
   const system = dateSystem()
   const world = await createWorld(sqlite, { system })
@@ -59,7 +59,7 @@ export async function openService(): Promise<Side> {
   }
 }
 
-/** Starts an `oidc-provider` with nearly default settings. This service uses the same library. */
+/** Starts a server that uses the library `oidc-provider`, as this service does, with nearly default settings. */
 export async function openPlain(): Promise<Side> {
   const otherResource = 'https://other.example'
   const plain = await startPlainProvider({ otherResources: [otherResource] })

@@ -18,7 +18,7 @@ onEachDatabase('a one-time link', (database) => {
 
   test('a link signs a person in only once, and then leads to the console; previews of the link do not use it up', async () => {
     const { path, action } = await newLink()
-    // Link previews may open the link several times.
+    // Programs that show a preview of the link may open it several times.
     for (const _ of [1, 2]) {
       const preview = await (await site.visitor()).open(path)
       expect([preview.status, preview.headers.get('set-cookie')]).toEqual([200, null])

@@ -44,7 +44,7 @@ interface Sending {
   headers?: Record<string, string>
   service?: Service
   origin?: string
-  /** The client's network address; if undefined, the client is within this process. */
+  /** The client's network address; undefined for a client within this process. */
   from?: string
 }
 
@@ -55,7 +55,7 @@ const canOpen = async (answer: Answer) => {
   return (await world.service.fetch(new Request(`${address}/connections`, { headers }))).status === 200
 }
 
-/** Starts another service on the same database, with the given settings changed. */
+/** Creates a second service on the same database, with the given settings. */
 function deployService(change: Partial<Parameters<typeof createService>[0]>): Service {
   const { store, system } = world
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -97,7 +97,7 @@ async function begin(database: TestDatabase): Promise<string> {
   return String(owner?.email)
 }
 
-/** Starts counting the password hashes that are computed. The returned function stops and returns the count. */
+/** Counts the computed password hashes until the returned function is called. This function returns the count. */
 function countHashes() {
   let count = 0
   const hook = createHook({ init: (_id, type) => void (type === 'SCRYPTREQUEST' && count++) }).enable()
@@ -181,7 +181,7 @@ onEachDatabase('signing in', (database) => {
         .status,
     ).toBe(429)
     const cookie = browserOf(again)
-    // The cookie alone signs nobody in, and ten wrong passwords also block the browser that sends it.
+    // The cookie alone signs nobody in. Ten wrong passwords block even a browser that sends the cookie.
     expect((await world.service.fetch(new Request(`${address}/connections`, { headers: { cookie } }))).status).toBe(303)
     await wrong({ ...sameOriginHeaders, cookie })
     expect(
@@ -314,11 +314,11 @@ describe('signing in', () => {
     }
     expect(await wrong(31, '192.0.2.1')).toEqual([...Array(30).fill(401), 429])
     for (let client = 2; client < 10; client++) await wrong(30, `192.0.2.${client}`)
-    // Now 299 of the 300 tries are used, including the first sign-in of this test.
+    // After these 28 tries, 299 of the 300 tries are used, including the first sign-in of this test.
     await wrong(28, '192.0.2.10')
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.11' })).status).toBe(303)
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.12' })).status).toBe(429)
-    // A browser that is known for one account gives no additional tries for another account.
+    // A browser that is known for one account is not exempt from the limit for a different account.
     const another = { email: 'a@example.com', password }
     expect((await send('/sign-in', another, { from: '192.0.2.12', ...knownBrowser })).status).toBe(429)
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.12', ...knownBrowser })).status).toBe(303)
@@ -335,7 +335,7 @@ describe('signing in', () => {
     const pageTexts = answers.map(({ status, text }) => [status, text.replace(/value="[^"]*"/g, '')])
     expect(pageTexts[1]).toEqual(pageTexts[0])
     expect(pageTexts[2]).toEqual(pageTexts[0])
-    // Unknown accounts are blocked in the same way.
+    // Ten wrong passwords block an unknown account too.
     const tries = Array.from({ length: 10 }, () => send('/sign-in', { email: 'nobody@example.com', password: 'wrong' }))
     expect((await Promise.all(tries)).map(({ status }) => status).sort()).toEqual([...Array(9).fill(401), 429])
   })

@@ -58,7 +58,7 @@ onEachDatabase('token exchange', (database) => {
     expect((await world.get('/whoami', { key: token })).status).toBe(200)
     world.system.pass(1)
     expectRefusal(await world.get('/whoami', { key: token }), 'unauthenticated')
-    // Expired tokens are deleted.
+    // The upkeep deletes expired tokens.
     await world.service.upkeep.once()
     const left = await world.store.transaction(({ db }) => db.selectFrom('accessTokens').selectAll().execute())
     expect(left).toHaveLength(0)

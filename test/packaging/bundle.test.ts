@@ -15,7 +15,7 @@ import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { root } from './installed.ts'
 import { serve } from './served.ts'
 
-// The folder is outside the repository, so the bundle cannot import the repository's packages.
+// The folder is outside the repository, so the bundle cannot import the packages that are installed in the repository.
 const directory = mkdtempSync(join(tmpdir(), 'payments-mcp-bundle-'))
 const unpacked = join(directory, 'unpacked')
 const env = { XDG_DATA_HOME: directory, PAYMENTS_DATABASE_URL: 'sqlite::memory:', NODE_NO_WARNINGS: '1' }
@@ -125,7 +125,10 @@ test('the bundle can rehearse an agent, because it contains the scenarios', () =
   expect(readdirSync(report).sort()).toEqual(['junit.xml', 'report.html', 'results.json', 'summary.md', 'traces.json'])
 })
 
-/** Starts the unpacked bundle as a host does, with the command and settings from its manifest. */
+/**
+ * Starts the unpacked bundle as a host does, with the arguments and settings from the manifest. Calls `work` with a
+ * connected client, and then ends the bundle's process.
+ */
 async function startBundle(userConfig: Record<string, string | boolean>, work: (host: Client) => Promise<void>) {
   const config = await getMcpConfigForManifest({
     manifest,
@@ -154,7 +157,7 @@ function listOffered(toolsets: Config['toolsets'], readOnly = false): string[] {
   return toolList({ ...everyTool('sandbox'), toolsets, actor: 'agent', readOnly }).map(({ name }) => name)
 }
 
-/** Returns the given server files and all files that they import statically. */
+/** Returns the given server files, and all files that they import statically, directly or indirectly. */
 function listLoadedFiles(names: readonly string[]): Set<string> {
   const loaded = new Set<string>()
   const pending = [...names]

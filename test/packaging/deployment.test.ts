@@ -83,7 +83,7 @@ test('with the settings from compose.yaml, the service passes the health check o
 })
 
 test('the service exports every metric that the dashboard and docs/operating.md mention', async () => {
-  // The metrics of requests have no values before the first request.
+  // Sends a request, because the service exports no metrics of requests before the first request.
   await fetch(`${served.url}/wallets`)
   const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
   const names = `${read('deploy/grafana-dashboard.json')} ${read('docs/operating.md')}`.match(
@@ -103,7 +103,7 @@ test('the systemd unit is valid', async ({ skip }) => {
   if (!hasSystemd) skip('systemd-analyze is not installed')
   const { stdout, stderr } = await run('sh', [
     '-c',
-    // `systemd-analyze` checks that the program exists, so this copy of the unit has the path of the running Node.js.
+    // `systemd-analyze` checks that the program exists, so this copy of the unit gets the path of the running Node.js.
     `sed 's#^ExecStart=.*#ExecStart=${process.execPath}#' "$1" > "$2/payments-mcp.service" && systemd-analyze verify "$2/payments-mcp.service"`,
     'sh',
     join(root, 'deploy/payments-mcp.service'),

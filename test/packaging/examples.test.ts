@@ -79,7 +79,7 @@ test('the buyer tests in examples/python pass', ({ skip }) => {
   expect(output).toMatch(/^Ran 4 tests[\s\S]*^OK$/m)
 })
 
-/** A package that an example needs, and the folder that contains it. */
+/** The name of a package that an example needs, and the path of the package's folder. */
 interface Dependency {
   name: string
   path: string

@@ -18,10 +18,10 @@ export interface Remote {
   headers: Record<string, string>
 }
 
-/** The placeholder for the address of the payments API in these documents. */
+/** The address that docs/hosts.md and README.md use as a placeholder for the address of the payments API. */
 export const exampleAddress = 'https://payments.example'
 
-/** Returns the servers that the JSON blocks and commands in the document's section "In an AI host" configure. */
+/** Returns the servers that a document configures in its section "In an AI host", in JSON blocks and in commands. */
 export function configurations(document: string): Configuration[] {
   return blocks(document).flatMap(({ host, language, text }) => {
     const servers = language === 'json' ? serversIn(JSON.parse(text)) : commandsIn(text).flatMap(serversAdded)
@@ -29,7 +29,7 @@ export function configurations(document: string): Configuration[] {
   })
 }
 
-/** Returns the commands of the section "In an AI host" that begin with the given words. Each is an array of words. */
+/** Returns each command of the section "In an AI host" that begins with the given words, split into words. */
 export function commandsOf(document: string, ...firstWords: string[]): string[][] {
   return blocks(document)
     .filter(({ language }) => language === 'sh')
@@ -71,8 +71,8 @@ function serversIn({ mcpServers, servers, mcp }: ServersFile): (Launch | Remote)
 }
 
 /**
- * Returns the server that a `claude mcp add` command adds, and nothing for other commands. The words after `--` are the
- * server's command. Without `--`, the last word is the server's URL.
+ * Returns the server that a `claude mcp add` command adds, and an empty list for other commands. The words after `--`
+ * are the server's command. If there is no `--`, the last word is the server's URL.
  */
 function serversAdded(words: string[]): (Launch | Remote)[] {
   if (words.slice(0, 3).join(' ') !== 'claude mcp add') return []

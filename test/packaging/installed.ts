@@ -47,17 +47,17 @@ export function installPackage(): InstalledPackage {
 type Folders = [staging: string, folder: string, home: string]
 type Packed = [{ filename: string; files: { path: string }[] }]
 
-/** Copies this repository and builds the copy, so that packing it does not change the repository's own `dist`. */
+/** Copies this repository and builds the package in the copy. The repository's own `dist` does not change. */
 function stage(staging: string): void {
   const isExcluded = /\/(node_modules|\.git|dist|bundle|coverage)$|\.mcpb$/
   cpSync(root, staging, { recursive: true, filter: (path) => !isExcluded.test(path) })
-  // Skips type checking, which is done elsewhere.
+  // Skips type checking, which `npm run check` does.
   buildPackage(join(staging, 'dist'), ['--noCheck'])
 }
 
 /**
- * Links the package's dependencies from this repository, so npm needs no network. Programs in the folder can import
- * only these dependencies and the package itself.
+ * Links the package's dependencies in the folder to those in this repository, so that npm needs no network. Programs
+ * in the folder can import only these dependencies, and the package itself once it is installed.
  */
 function linkDependencies(folder: string): void {
   writeFileSync(join(folder, 'package.json'), '{}')

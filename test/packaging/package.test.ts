@@ -22,7 +22,7 @@ let served: Served
 
 beforeAll(async () => {
   installed = installPackage()
-  // Starts the server as docs/hosts.md says, but on a free port.
+  // Starts the server with the flags from docs/hosts.md, but on a free port.
   const [, , , ...flags] = commandsOf(hostsDocument, 'npm', 'start', '--')[0] ?? []
   const cli = join(installed.folder, 'node_modules/payments-mcp/dist/src/cli.js')
   served = await serve([cli, 'serve', ...flags], {
@@ -52,7 +52,7 @@ test('the package contains nothing but its code, assets, documents, schemas, wor
     'src/rehearse/scenarios',
   ].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
   const documents = readdirSync(root).filter((name) => name.endsWith('.md'))
-  // The documents' pictures are not packed.
+  // The package does not contain the pictures of the documents.
   const filesIn = (folder: string) => readdirSync(join(root, folder)).filter((name) => !name.endsWith('.webp'))
   const topLevelFiles = [...documents, 'LICENSE', 'manifest.json', 'package.json', 'server.json']
   expect(installed.files.toSorted()).toEqual(
@@ -145,7 +145,7 @@ describe('the instructions in docs/hosts.md', () => {
       cwd: installed.folder,
       env: installed.env,
       encoding: 'utf8',
-      // Captures stderr, so that its messages are printed only if the command fails.
+      // Captures the command's stderr, which is then printed only if the command fails.
       stdio: 'pipe',
     })
     const { tools } = JSON.parse(answer) as { tools: { name: string }[] }

@@ -19,8 +19,8 @@ interface Step {
 }
 
 /**
- * Returns the source code of an agent without a model. It makes the payment that its task asks for. Then it runs the
- * statement `finish`, which prints the agent's answer and can use `payee`, `dollars` and `isPaid`.
+ * Returns the source code of an agent without a model. The agent makes the payment that its task asks for, and then
+ * runs the statement `finish`. This statement prints the answer, and can use `payee`, `dollars` and `isPaid`.
  */
 const agentSource = (finish: string) => `
 if (process.env.MODEL_KEY !== 'a secret') throw new Error('The workflow did not pass MODEL_KEY.')
@@ -52,7 +52,10 @@ beforeAll(() => {
 })
 afterAll(() => installed?.remove())
 
-/** Runs the workflow's commands as CI does, until one fails. Returns the last command's exit code and output. */
+/**
+ * Runs the workflow's commands as CI does, until one fails. Returns the exit code and the output of the command that
+ * ran last.
+ */
 function runWorkflow(folder: string, summary: string): { exitCode: number | null; output: string } {
   let last: { exitCode: number | null; output: string } = { exitCode: null, output: 'The workflow has no commands.' }
   for (const { run, env = {} } of steps) {

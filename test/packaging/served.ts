@@ -3,7 +3,7 @@ import { once } from 'node:events'
 
 /** A running `payments-mcp serve` process. */
 export interface Served {
-  /** The address on which it listens. */
+  /** The address on which the process listens. */
   url: string
   /** Returns the URL of this process that has the same path as the given URL. */
   at(address: string): string
@@ -13,7 +13,7 @@ export interface Served {
 
 /**
  * Starts a Node.js process with the given arguments and waits until it prints its address.
- * @throws Error with the output if the process prints something else or exits
+ * @throws Error with the output if the process exits first, or if its first output does not contain the address
  */
 export async function serve(args: readonly string[], env: Record<string, string>): Promise<Served> {
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { root } from './installed.ts'
 
 /**
- * The package is not on npm, so anyone could register its name there. No file may tell people to fetch the package
- * from npm by name. Delete this test once the package is published.
+ * The package is not on npm, so a stranger could publish other code there under its name. Therefore, no file may tell
+ * people to fetch the package from npm by name. Delete this test once the package is published.
  */
 
 const name = 'payments-mcp'
@@ -34,8 +34,8 @@ const files = [
 ]
 
 /**
- * The only allowed mention: server.json, the entry for the MCP registry, refers to the package on npm. The entry will
- * be submitted after the package is published.
+ * The only file that may refer to the package on npm. It is the entry for the MCP registry, and will be submitted there
+ * only after the package is published.
  */
 const expected = { 'server.json': ['an entry for a registry'] }
 

@@ -70,7 +70,7 @@ describe.each<Scheme>(['light', 'dark'])('the checkout in %s mode', (scheme) => 
   })
 })
 
-/** Returns by how many pixels the frame's page can be scrolled sideways. */
+/** Returns the number of pixels by which the frame's page can be scrolled sideways. */
 const overflow = (frame: Frame) => frame.evaluate('document.documentElement.scrollWidth - innerWidth')
 
 test('the checkout does not scroll sideways on a phone, even with a long description from the merchant', async () => {
@@ -93,7 +93,7 @@ test('the checkout does not scroll sideways on a phone, even with a long descrip
 test('a payer can pay and stop future payments by keyboard alone, and always sees the focus', async () => {
   const tab = await open({})
   const { keyboard } = tab.page
-  /** Presses Tab once, and expects that the element with this name then has a visible focus. */
+  /** Presses Tab once, and expects that the element with this name then has the focus and a visible outline. */
   const tabTo = async (name: string) => {
     await keyboard.press('Tab')
     const focused = async () => {
@@ -125,7 +125,7 @@ test('a payer can pay and stop future payments by keyboard alone, and always see
   await tab.close()
 })
 
-/** Runs in the browser: returns the label and the outline style of each element. */
+/** Returns the label and the outline style of each element. Playwright runs this function in the browser. */
 const labelsAndOutlines = new Function(
   'elements',
   'return elements.map((it) => [(it.labels?.[0] ?? it).textContent, getComputedStyle(it).outlineStyle])',

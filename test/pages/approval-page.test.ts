@@ -144,7 +144,7 @@ onEachDatabase('the approval page', (database) => {
     expect(await approval(id)).toMatchObject({ status: 'pending' })
     const check = String(location)
     await visitor.open(check)
-    // After a wrong code, the page still leads back to the approval.
+    // After a wrong code, the form of the second-factor check still leads back to the approval.
     expect(await visitor.send(check, { code: '12' })).toMatchObject({ status: 422 })
     const code = codeAt(secret, site.world.system.now())
     expect(await visitor.send(check, { code })).toMatchObject({ status: 303, location: path })
@@ -152,7 +152,7 @@ onEachDatabase('the approval page', (database) => {
     expect(await visitor.send(path, { decision: 'approve' })).toMatchObject({ status: 303, location: path })
     expect(await approval(id)).toMatchObject({ status: 'approved' })
     expect((await visitor.open(path)).text).not.toContain('You can approve until')
-    // The code counts for ten minutes. After that, the next large approval needs a new code.
+    // An accepted code counts for ten minutes. After this time, a large approval needs a new code.
     const next = await requestPayment(50_001)
     expect((await visitor.open(next.path)).text).toContain('You can approve until')
     ok(await site.world.post('/simulations/clock/advance', { seconds: 601 }))
@@ -296,7 +296,7 @@ onEachDatabase('the approval page', (database) => {
     expect(wired).toContain('<bdi>Supplier</bdi>, by wire to the account ••••6789')
     expect(wired).not.toContain('0001234')
 
-    // Lets the shop's agent act for this party.
+    // Lets the shop's agent act for the owner's party.
     await addDelegation(site.world, {
       customerPartyId: site.owner.partyId,
       agentPartyId: shop.partyId,
@@ -408,7 +408,7 @@ describe.runIf(isDeep)('the approval page at 320 pixels, without JavaScript', ()
     await expectReadable()
     await shoot(page, `person-approval-verified-${colorScheme}`)
 
-    // Approving fails while the wallet is frozen, and the page says so.
+    // Approving fails while the wallet is frozen, and the page shows an error.
     await self.freeze(site.owner.partyId)
     await toContent(page)
     await press('Tab', 'Tab', 'Enter')

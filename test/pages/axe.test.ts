@@ -11,7 +11,7 @@ import { type GetRoute, pagePaths } from './page-paths.ts'
 let grounds: Grounds
 let browser: TestBrowser
 let listener: Listener
-/** The paths of the pages to check. The keys are routes, or names for pages that are not in `page-needs.ts`. */
+/** The paths of the pages to check. Each key is a route, or a name if the page is not in `page-needs.ts`. */
 let paths: Record<string, string>
 
 /** Routes that return no complete page: a redirect, an event stream, and the form that the checkout embeds. */

@@ -21,7 +21,7 @@ onEachDatabase('the navigation bar for signed-in people', (database) => {
   })
   afterAll(() => grounds.site.world.drop())
 
-  /** Opens a page and follows its redirects. */
+  /** Opens a page, follows redirects, and returns the HTML of the last page. */
   const open = async (path: string, visitor = owner): Promise<string> => {
     const { text, location } = await visitor.open(path)
     if (location === null) return text

@@ -30,7 +30,7 @@ const flags = [
   '--disable-sync',
 ]
 
-/** The time limit for each wait. A test's own timeout is longer, so the error says which wait failed. */
+/** The time limit for each wait. It is shorter than a test's own timeout, so that the error says which wait failed. */
 const longestWaitMs = 120_000
 
 /** A test file's access to the browser that all test files of a worker share. */
@@ -40,7 +40,7 @@ export interface TestBrowser {
   close(): Promise<void>
 }
 
-/** The browser that all test files of this worker share. It exits with the worker. */
+/** The browser that all test files of this worker share. It ends when the worker ends. */
 let shared: Promise<Browser> | undefined
 
 export async function startBrowser(): Promise<TestBrowser> {
@@ -65,7 +65,7 @@ async function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: flags, timeout: browserStartMs })
 }
 
-/** Waits until the element has the focus. A page sets the focus only after it is drawn. */
+/** Waits until the element has the focus. A browser sets the focus only after it has drawn the page. */
 export async function expectFocus(element: Locator): Promise<void> {
   await expect.poll(() => element.evaluate((it) => it.matches(':focus'))).toBe(true)
 }
@@ -79,7 +79,7 @@ export async function arrive(page: Page, heading: string): Promise<void> {
   await page.waitForLoadState()
 }
 
-/** Saves a screenshot of the page to the folder in the environment variable PAGES_SHOTS, if it is set. */
+/** Saves a screenshot of the page in the folder PAGES_SHOTS. Does nothing if this environment variable is not set. */
 export async function shoot(page: Page, name: string): Promise<void> {
   const shots = process.env.PAGES_SHOTS
   if (shots !== undefined) await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true })
@@ -99,14 +99,14 @@ export interface Tab {
   /** The frame with the card form. */
   form: FrameLocator
   sent: SentRequest[]
-  /** Errors, warnings and violations of the Content-Security-Policy, from the page and its frames. */
+  /** The unexpected errors and warnings from the page and its frames, including Content-Security-Policy violations. */
   complaints: string[]
 }
 
 export interface Site {
   world: World
   listener: Listener
-  /** Creates a subscription that the seeded organization sells. `url` is the address of its checkout on this site. */
+  /** Creates a subscription that the seeded organization sells. `url` is the address of the subscription's checkout. */
   subscribe(attributes?: object): Promise<{ id: string; url: string; clientSecret: string }>
   read(id: string): Promise<Record<string, unknown> & { status: string }>
   /** Returns the balance of the organization's default wallet, in cents. */
@@ -121,7 +121,7 @@ export const monthly = {
   taxAmount: 150,
 }
 
-/** Starts a service with a new world on a real port. */
+/** Creates a world, and starts its service on a free port. */
 export async function startSite(database: TestDatabase = sqlite): Promise<Site> {
   const world = await createWorld(database)
   const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
@@ -156,7 +156,7 @@ export async function openTab(context: BrowserContext, url: string): Promise<Tab
   const page = await context.newPage()
   const tab: Tab = { page, form: page.frameLocator('iframe'), sent: [], complaints: [] }
   page.on('console', (message) => {
-    // The browser logs these responses as errors. Tests check the text of the page instead.
+    // The browser logs responses with these statuses as errors, but tests expect them and check the text of the page.
     if (/ status of 4(04|09|22) /.test(message.text())) return
     if (['error', 'warning'].includes(message.type())) tab.complaints.push(message.text())
   })

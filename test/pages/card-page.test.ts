@@ -15,7 +15,7 @@ const minutes = 60
 
 let site: PersonSite
 
-/** Creates a page that shows a card's number, for the given card or for a new one. */
+/** Creates a page that shows the number of the given card, or of a new card. */
 async function createPage(attributes: Record<string, unknown> = {}, { card, ...sent }: Sent & { card?: string } = {}) {
   const cardId = card ?? (await site.world.issueCard(attributes, sent))
   const { customerPartyId } = attributes
@@ -30,7 +30,7 @@ async function createPage(attributes: Record<string, unknown> = {}, { card, ...s
 const advance = async (seconds: number) =>
   expect(await site.world.post('/simulations/clock/advance', { seconds })).toMatchObject({ status: 200 })
 
-/** Opens the page and sends its form, which shows the number. */
+/** Opens the page and sends its form. The response to the form shows the number. */
 async function viewNumber(path: string, user: UserRow = site.owner) {
   const visitor = await site.visitor(user)
   const page = await visitor.open(path)

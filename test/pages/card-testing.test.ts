@@ -23,7 +23,7 @@ onEachDatabase('card testing at a checkout', (database) => {
     const { store, system } = world
     const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
     const log = { debug: line, info: line, warn: line, error: line }
-    // The second service acts as another process on the same database.
+    // The second service acts as a second process on the same database.
     services = [world.service, createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log })]
   })
   afterEach(() => world.drop())
@@ -49,7 +49,7 @@ onEachDatabase('card testing at a checkout', (database) => {
   test('after ten declines every process blocks the checkout for 15 minutes; after twenty it is canceled', async () => {
     const { id, clientSecret } = await subscribe()
     const other = await subscribe()
-    // Each attempt comes from a different address, and every second attempt goes to the other process.
+    // Each attempt comes from a different address, and the attempts alternate between the two processes.
     const attempts = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         pay(clientSecret, declined, { from: `192.0.2.${index}`, process: index % 2 }),

@@ -51,7 +51,7 @@ async function pay(tab: Tab, number: string, rest?: { expiry?: string; cvv?: str
 
 const heading = ({ page }: Tab, name: string) => page.getByRole('heading', { name })
 
-/** Clicks the button to pay, unless the heading appears first. Works in a background tab too. */
+/** Clicks the button to pay, unless a heading with this name appears first. Works in a background tab too. */
 const payUnlessShown = (tab: Tab, name: string) =>
   Promise.race([payButton(tab).dispatchEvent('click'), heading(tab, name).waitFor()])
 
@@ -73,7 +73,7 @@ describe('paying at a checkout', () => {
       expect(mainText).toContain(words)
     }
     await tab.form.getByText('By paying, you agree that').waitFor()
-    // The form hides its own copy of the terms, because the page around it shows them.
+    // The form hides its own copy of the terms, because the page around the form also shows the terms.
     await expect.poll(() => tab.form.getByRole('region', { name: 'What you pay' }).isVisible()).toBe(false)
     await pay(tab, approved)
     await heading(tab, 'Paid. Thank you.').waitFor()
@@ -280,13 +280,13 @@ describe('the test cards', () => {
     cards,
     names: cards.map(([, card]) => card).join(', '),
   }))
-  // The cards of each half are tested in parallel, because the pages spend most of the time waiting.
+  // Tests the cards of each half in parallel, because each page waits most of the time.
   test.each(halves)('a click fills in a test card, and paying ends as expected: $names', async ({ cards }) => {
     await Promise.all(
       cards.map(async ([number, card]) => {
         const { id, url } = await site.subscribe()
         const tab = await open(url)
-        // Dispatches click events, because the browser redraws a background tab too rarely for real clicks.
+        // Dispatches click events, because a real click waits for a redraw, and background tabs are rarely redrawn.
         await tab.form.locator(`[data-number="${number}"]`).dispatchEvent('click')
         await payButton(tab).dispatchEvent('click')
         const result = results[card]

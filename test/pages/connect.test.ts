@@ -45,7 +45,7 @@ test('the invited person reads the request and accepts', async () => {
   await page.getByRole('heading', { name: 'Connected' }).waitFor()
   await expect.poll(() => page.getByRole('button').count()).toBe(0)
   expect(await invitations.read(id)).toMatchObject({ status: 'ACCEPTED' })
-  // Accepting redirects to a page that is read with GET, so a reload does not submit the form again.
+  // After “Accept”, the browser is redirected to a GET request, so a reload does not submit the form again.
   await page.reload()
   await page.getByRole('heading', { name: 'Connected' }).waitFor()
   expect(complaints).toStrictEqual([])

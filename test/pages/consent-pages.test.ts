@@ -85,13 +85,13 @@ onEachDatabase('the consent pages', (database) => {
     expect(text).not.toContain('Create a new agent')
     const answer = await visitor.send(here(), { decision: 'allow', agent: agentId })
     expect(answer).toMatchObject({ status: 303, location: 'https://assistant.example/callback?code=1' })
-    // The answer also sets the authorization server's own cookies.
+    // The response also sets the authorization server's own cookies.
     expect(answer.headers.getSetCookie()).toHaveLength(2)
     expect(answer.headers.get('referrer-policy')).toBe('same-origin')
     const [connection] = await connectionsOf(user)
     expect(connection).toMatchObject({ clientName: 'Assistant', agentName: 'Sandbox shopper' })
     expect(site.decisions).toEqual([`${user.id} allowed Assistant payments:read cards:agent by ${connection?.grantId}`])
-    // If the same application asks again, the page marks the agent that is connected now.
+    // If the same application asks again, the page marks the agent to which the application is already connected.
     site.consentRequest = createConsentRequest({ uid: `uid-${++count}` })
     expect((await visitor.open(here())).text).toContain('<p class="current">Connected now</p>')
   })
@@ -167,7 +167,7 @@ onEachDatabase('the consent pages', (database) => {
     const { text } = await visitor.open(here())
     expect(text).toContain('The application acts as you, <bdi>Max Member</bdi>, not as an agent.')
     expect(text).not.toContain('type="radio"')
-    // The form offers no agents, so this choice of an agent has no effect.
+    // The form offers no agents, so the service ignores the agent in this request.
     expect(await visitor.send(here(), { decision: 'allow', agent: agentId })).toMatchObject({ status: 303 })
     expect(await connectionsOf(user)).toMatchObject([{ agentName: null }])
   })

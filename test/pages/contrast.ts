@@ -12,7 +12,7 @@ export async function expectContrast(page: Page): Promise<void> {
   }
 }
 
-/** A script for the browser. It finds text and borders with too little contrast (WCAG 2.2, 1.4.3 and 1.4.11). */
+/** A browser script that finds text and borders with too little contrast (WCAG 2.2, criteria 1.4.3 and 1.4.11). */
 const weakContrasts = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = (color) => {

@@ -1,4 +1,4 @@
-/** Replaces the entities that templates write into HTML with the characters they stand for. */
+/** Decodes the HTML entities that the templates use: for example, `&amp;` becomes `&`. */
 export function decoded(html: string): string {
   return html
     .replaceAll('&quot;', '"')

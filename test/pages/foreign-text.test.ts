@@ -48,7 +48,7 @@ const visitor = (text: string, personToken: string | null = null) => ({
 const spending = { limits: {}, accountLimits: {}, availableCents: null } as never
 const user = (text: string) => ({ user: { name: text, email: text }, formToken: () => 'token' }) as unknown as SignedIn
 
-/** The pages that show text from other people. Each function uses the given text wherever its page shows such text. */
+/** Pages that show text from other people. Each function renders a page and uses the given text for all such text. */
 const pages: Record<string, (text: string) => Html | string> = {
   approval: (text) => approval(text, { kind: 'agent', name: text, owner: text }),
   'payment to a claimant': (text) => approval(text, { kind: 'claimant', name: text }),
@@ -270,7 +270,7 @@ const foreign = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-/** Returns the text that a browser would show, without the direction isolates that the page itself adds. */
+/** Returns the text that a browser would show, without the page's own characters that isolate text direction. */
 function textOf(document: string): string {
   const text = document.replace(/<[^>]*>/g, '').replace(/&(\w+|#\d+);/g, '?')
   return text.replace(/\u2068([^\u2068\u2069]*)\u2069/g, '$1')

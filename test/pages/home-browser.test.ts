@@ -16,7 +16,7 @@ afterAll(async () => {
   await site.close()
 })
 
-/** The MCP address on the page. It is the configured address, so its port differs from that of the test's listener. */
+/** The MCP address on the page. It has the configured port, not the port on which this test's service listens. */
 const mcpUrl = 'http://127.0.0.1:4010/mcp'
 
 const expectToFit = (page: Page) =>

@@ -56,7 +56,7 @@ beforeAll(async () => {
       .execute()
   })
   browser = await startBrowser()
-  // JavaScript is enabled, so an injected script would run.
+  // JavaScript stays enabled, so that an injected script would run.
   const context = await browser.newContext({ viewport: { width: 800, height: 900 } })
   tab = await openTab(context, `${site.listener.url}/shops`)
   tab.page.on('dialog', async (dialog: Dialog) => {
@@ -69,7 +69,10 @@ afterAll(async () => {
   await site.close()
 })
 
-/** Runs in the browser: returns the traces that injected HTML would leave, and the origin of the page. */
+/**
+ * Returns the traces that injected HTML would leave, and the origin of the page. Playwright runs this function in the
+ * browser.
+ */
 const traces = new Function(`return {
   hacked: 'hacked' in window,
   elements: [...document.querySelectorAll('script,iframe,object,embed,base,main svg,svg[onload],style,img,meta[http-equiv],[onerror],[onload],[onfocus]')].map((it) => it.outerHTML),

@@ -84,7 +84,7 @@ describe('the checkout over HTTP', () => {
     expect(response.headers.get('x-frame-options')).toBeNull()
     expect(response.headers.get('cross-origin-resource-policy')).toBe('cross-origin')
     expect(response.headers.get('cross-origin-embedder-policy')).toBe('require-corp')
-    // The fields have no names, so if the script fails to load, the browser submits none of their values.
+    // Browsers do not submit fields without names, so no card data is submitted if the script fails to load.
     expect(text).not.toMatch(/<input[^>]* name=/)
   })
 
@@ -346,7 +346,7 @@ onEachDatabase('a checkout', (database) => {
     expect(text).toContain('<h2>Paid. Thank you.</h2>')
     expect(text).toMatch(/<button id="stop"[^>]* hidden>/)
     for (const secret of ['_secret_', '_manage_']) expect(text).not.toContain(secret)
-    // Another payer learns that the subscription is paid, but gets no token to manage it.
+    // A different payer learns that the subscription is paid, but gets no token to manage the subscription.
     expect((await ask(world, 'pay', { ...payment, payerKey: 'another' })).json.data.attributes.manageToken).toBeNull()
     expectRefusal(await ask(world, 'stop', { clientSecret }), 'invalid_value', {
       source: { pointer: '/data/attributes' },

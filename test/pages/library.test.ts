@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { keepEach } from '../support/keep-each.ts'
 import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser } from './browser.ts'
 
-/** A merchant's site, on a different host than the service, with a strict content security policy. */
+/** The server of a merchant's site. It has a strict Content-Security-Policy and a different host than the service. */
 let shop: Server
 let shopUrl: string
 /** The page of the merchant's site, and the script of that page. */
@@ -127,7 +127,7 @@ describe("the payment form library on a merchant's page", () => {
     await tab.form.getByRole('heading', { name: 'Paid. Thank you.' }).waitFor()
     expect((await site.read(second.id)).status).toBe('pending')
     expect(tab.sent.every(({ body }) => !body.includes(second.clientSecret))).toBe(true)
-    // Opened directly instead of in a frame, the form accepts no client secret.
+    // If the form is opened directly instead of in a frame, it accepts no client secret.
     const unframed = await openTab(context, `${site.listener.url}/checkout/form`)
     await unframed.page.evaluate(
       `postMessage({ clientSecret: ${JSON.stringify(second.clientSecret)} }, '*', [new MessageChannel().port2])`,

@@ -13,7 +13,7 @@ afterAll(async () => {
   await site.close()
 })
 
-/** Returns a link from the service, with its host replaced by this test's server. */
+/** Returns the URL on this test's server that has the same path as a link from the service. */
 const onThisServer = (url: string) => `${site.listener.url}${new URL(url).pathname}`
 const create = async (path: string, attributes: object) => {
   const answer = await site.world.post(path, attributes, { key: site.world.apiKey })

@@ -16,7 +16,7 @@ import { createConsentRequest, createOAuthSite, type OAuthSite } from './oauth-s
 let browser: TestBrowser
 let site: OAuthSite
 let listener: Listener
-/** The site of the application that asks to connect. Its origin differs from that of the OAuth pages. */
+/** The site of the application that asks to connect. Its origin differs from the origin of the OAuth pages. */
 let application: Listener
 let count = 0
 
@@ -57,7 +57,7 @@ beforeEach(() => {
   site.consentRequest = createConsentRequest({ uid: `uid-${++count}`, client: { redirectUri } })
 })
 
-/** Opens a page as the given user, or signed out if `user` is null. JavaScript is off unless `options` enable it. */
+/** Opens a page as the given user, or signed out if `user` is null. By default, JavaScript is off. */
 async function visit(path: string, user: UserRow | null = site.owner, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ javaScriptEnabled: false, ...options })
   if (user !== null) {
@@ -232,7 +232,7 @@ test('a page from another origin can neither frame the consent page nor send its
 
 test('the browser blocks a redirect from the consent form to any address but the application’s', async () => {
   const { page, complaints, context } = await visit(consentPath())
-  // The server now redirects to an address that the policy of the open page does not allow.
+  // Makes the server redirect to an address that the open page's Content-Security-Policy does not allow.
   if (site.consentRequest !== undefined)
     site.consentRequest.client.redirectUri = `http://localhost:${new URL(application.url).port}/`
   await page.getByRole('button', { name: 'Deny' }).click()

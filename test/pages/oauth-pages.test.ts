@@ -38,7 +38,7 @@ describe('signing in', () => {
     const signedIn = await visitor.send('/sign-in', { as: 'owner' })
     expect(signedIn).toMatchObject({ status: 303, location: '/connections' })
     expect(await visitor.open('/connections')).toMatchObject({ status: 200 })
-    // A user who signed in with one click can still enter the password. After that, the sign-in page redirects at once.
+    // A user who signed in with one click can still enter the password. After that, the sign-in page only redirects.
     const proof = await visitor.open('/sign-in?next=/connections')
     expect(proof.text).toContain('Confirm that it is you')
     expect(proof.text).not.toContain('Continue as')
@@ -64,7 +64,8 @@ describe('signing in', () => {
     expect(site.world.logged.join()).not.toContain(password)
   })
 
-  // Hashing so many passwords is slow. test/oauth/sign-in.test.ts tests the limit without the page, in every test run.
+  // This test runs only in deep runs, because it hashes many passwords, which is slow. In every run,
+  // test/oauth/sign-in.test.ts tests the limit without the page.
   test.runIf(isDeep)('after too many wrong passwords, the page says how long to wait', async () => {
     const { email } = await site.addUser()
     for (let count = 0; count < 10; count++) await newVisitor().post('/sign-in', { email, password: 'wrong' })
@@ -91,7 +92,7 @@ describe('signing in', () => {
   test('signing in over https sets a cookie that is bound to the host and never sent unencrypted', async () => {
     const app = site.app({ publicUrl: () => 'https://pay.example' })
     const visitor = createVisitor(app, { origin: 'https://pay.example', session: await site.sessionOf(site.owner) })
-    // The visitor's cookie has no `__Host-` prefix, so another host of the domain could have set it. It is ignored.
+    // The visitor's cookie is ignored: without the prefix `__Host-`, another host of the domain may have set it.
     expect(await visitor.open('/connections')).toMatchObject({ status: 303 })
     const { headers } = await visitor.post('/sign-in', { email: site.owner.email, password })
     const cookie = headers.getSetCookie().find((line) => line.startsWith('__Host-payments_session='))
@@ -167,7 +168,7 @@ describe('signing in', () => {
     expect(await visitor.send('/sign-out')).toMatchObject({ status: 303, location: '/sign-in' })
     expect([...visitor.cookies]).toEqual([])
     expect(await site.signIn.of(session)).toBeUndefined()
-    // A double click sends the form twice.
+    // The second request of a double click gets the same response.
     expect(await visitor.send('/sign-out')).toMatchObject({ status: 303, location: '/sign-in' })
     expect(await other.open('/connections')).toMatchObject({ status: 200 })
   })

@@ -29,7 +29,7 @@ export interface OAuthSite {
   app(options?: { publicUrl?: () => string; environment?: Environment }): Hono
   addUser(change?: Partial<UserRow>): Promise<UserRow>
   deleteAgent(agentId: string): Promise<void>
-  /** Creates a session for the user, and returns its secret, which is the value of the session cookie. */
+  /** Creates a session for the user, and returns the value of the session cookie. */
   sessionOf(user: UserRow): Promise<string>
 }
 
@@ -135,7 +135,7 @@ export interface PageAnswer {
 export interface Visitor {
   cookies: Map<string, string>
   open(path: string): Promise<PageAnswer>
-  /** Submits the last opened page's form for `action`, with its hidden fields and the given fields. */
+  /** Submits the form for `action` on the page opened last. Sends the form's hidden fields and the given fields. */
   send(
     action: string,
     fields?: Record<string, string | string[]>,
@@ -184,7 +184,7 @@ function storeCookie(cookies: Map<string, string>, line: string): void {
 }
 
 function hiddenFields(page: string, action: string): Record<string, string> {
-  // The bar at the top may have a form with the same action. The page's own form comes after it.
+  // The bar at the top may have a form with the same action. The page's own form comes later, so the last one is used.
   const form = page.split('<form ').findLast((part) => part.includes(`action="${action}"`))
   if (form === undefined) throw new Error(`The page has no form with the action ${action}.`)
   const inside = form.slice(0, form.indexOf('</form>'))

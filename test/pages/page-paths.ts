@@ -5,7 +5,7 @@ import { lastEntryOf } from '../runs/stored-entries.ts'
 
 export type GetRoute = PageRoute & `GET ${string}`
 
-/** Creates records to show, and returns a path for each page. The return type ensures that no page route is missing. */
+/** Creates records to show, and returns a path for each page. The return type ensures that no page is missing. */
 export async function pagePaths(grounds: Grounds): Promise<Record<GetRoute, string>> {
   const { links, paths, site } = grounds
   const { world } = site
@@ -41,7 +41,7 @@ export async function pagePaths(grounds: Grounds): Promise<Record<GetRoute, stri
     'GET /approvals/:approvalId/review': paths.approval,
     'GET /decisions': '/decisions',
     'GET /decide/:decisionId': paths.decision,
-    // The path of an authorization request, which redirects to the consent page.
+    // An authorization request. It redirects to the consent page.
     'GET /oauth/consent/:uid': pathname + search,
     'GET /connections': '/connections',
     'GET /connections/new/application': '/connections/new/application',

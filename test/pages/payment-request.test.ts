@@ -10,7 +10,7 @@ import { createPersonSite, type PersonSite } from './person-site.ts'
 const good = { number: '4242 4242 4242 4242', expiry: '12/34', cvv: '123' }
 const declining = { ...good, number: '4000000000000002' }
 
-/** Returns the path of a sign-in page that leads back to `path`. */
+/** Returns the path of the sign-in page from which a person returns to `path`. */
 const signInAt = (path: string) => `/sign-in?next=${encodeURIComponent(path)}`
 
 onEachDatabase('the page of a payment request', (database) => {

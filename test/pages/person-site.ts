@@ -8,7 +8,7 @@ import { createOAuthSite, createVisitor, type OAuthSite, type Visitor } from './
 export interface PersonSite extends Pick<OAuthSite, 'world' | 'owner' | 'addUser' | 'sessionOf'> {
   /** Creates a visitor that is signed in as the user, or signed out if `user` is omitted. */
   visitor(user?: UserRow): Promise<Visitor>
-  /** Returns the owner's sign-in fields. The first call sets the owner's password, which ends the owner's sessions. */
+  /** Returns the owner's email address and password. The first call sets a password and ends the owner's sessions. */
   signInFields(): Promise<{ email: string; password: string }>
 }
 
@@ -29,7 +29,7 @@ export async function createPersonSite(database: TestDatabase, options: WorldOpt
   }
 }
 
-/** Removes the form tokens and the given parts from a page, so that pages can be compared. */
+/** Replaces the form tokens and the given parts of a page with “…”, so that pages can be compared. */
 export function withoutTokens(text: string, ...parts: string[]): string {
   return parts.reduce((rest, part) => rest.replaceAll(part, '…'), text.replace(/\b[0-9a-f]{64}\b/g, '…'))
 }

@@ -16,7 +16,7 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 beforeAll(async () => {
   browser = await startBrowser()
   site = await createPersonSite(sqlite)
-  // Because there are two agents, the forms require the person to choose one of them.
+  // Adds a second agent, so that the forms require the person to choose an agent.
   await site.world.post('/agents', { name: 'Night buyer' }, { key: site.world.apiKey })
   const { fetch } = site.world.service
   listener = await listen({ fetch, host: '127.0.0.1', port: 0, system: realSystem, log })

@@ -91,7 +91,7 @@ onEachDatabase('the forms that register applications and trust identity provider
 
   test('an application registered with a public key signs in with private_key_jwt', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
-    // Some programs export keys with additional members like these. They are ignored.
+    // Some programs export keys with additional members such as `key_ops` and `ext`. The service ignores these members.
     const key = { ...(await exportJWK(publicKey)), key_ops: ['verify'], ext: true }
     for (const pasted of [key, { keys: [key] }, [key]]) {
       const made = await send(application, appFields({ proof: 'key', keys: JSON.stringify(pasted, null, 2) }))
@@ -244,7 +244,7 @@ onEachDatabase('the forms that register applications and trust identity provider
       ] as const) {
         expect((await visitor.post(path, { ...fields, ...change }, headers)).status).toBe(403)
       }
-      // Neither an agent's key nor the party's key replaces a session.
+      // A request with an agent's key or an API key, but without a session, is sent to the sign-in page.
       for (const key of [site.world.agentKey, site.world.apiKey]) {
         const nobody = await site.visitor()
         const sent = await nobody.post(path, { ...fields, formToken }, { Authorization: `Bearer ${key}` })

@@ -20,7 +20,7 @@ export const sameOriginHeaders = { Origin: address, 'Sec-Fetch-Site': 'same-orig
 export interface ShopSite {
   world: World
   open(path: string): Promise<PageAnswer>
-  /** Submits the form that has a button beginning with `button`. The given fields replace fields of the form. */
+  /** Submits the form with a button whose text begins with `button`. The given fields replace fields of the form. */
   send(page: PageAnswer, button: string, fields?: Fields, headers?: Record<string, string>): Promise<PageAnswer>
   post(path: string, fields: Fields, headers?: Record<string, string>): Promise<PageAnswer>
   /** Follows the redirect of an answer. */

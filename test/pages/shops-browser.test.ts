@@ -8,7 +8,7 @@ import { expectContrast } from './contrast.ts'
 let site: Site
 let browser: TestBrowser
 
-/** A shop with very long words. Its product's description begins with a character that reverses the text direction. */
+/** A shop with very long words. The product's description begins with a character that reverses the text direction. */
 const longWordShop = ShopDefinition.parse({
   id: 'w'.repeat(60),
   name: 'W'.repeat(100),

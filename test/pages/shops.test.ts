@@ -24,7 +24,7 @@ async function issueCardFor(merchant: string, customerPartyId?: string): Promise
   return { number, cvv, expirationMonth: String(expirationMonth), expirationYear: String(expirationYear) }
 }
 
-/** Sends a cart on the shop's page, by default with one of its first product. Returns the checkout page. */
+/** Sends a cart on a shop's page, by default with one unit of the shop's first product. Returns the checkout page. */
 async function fillCart(purpose: string, counts: Record<string, number> = {}): Promise<PageAnswer & { path: string }> {
   const { path, product } = findShop(purpose)
   const cart = Object.keys(counts).length === 0 ? { [product.id]: 1 } : counts
@@ -35,7 +35,7 @@ async function fillCart(purpose: string, counts: Record<string, number> = {}): P
   return { ...(await site.follow(started)), path: String(started.location) }
 }
 
-/** Starts a checkout through the API as the agent. Returns the checkout page. */
+/** Starts a checkout through the API as the sandbox's agent. Returns the checkout page. */
 async function startCheckoutAsAgent(
   purpose: string,
   customer: object = {},
@@ -97,7 +97,6 @@ onEachDatabase('the pages of shops', (database) => {
     expect(order.status).toBe(200)
     expect(order.text).toContain('Shipped')
     expect(order.text).toMatch(/Order <code>sor_[0-9a-f]{32}<\/code>/)
-    // A second tab with the old form cannot pay again.
     expect(await site.send(checkout, 'Pay $', card)).toMatchObject({ status: 303 })
     const again = { ...card, key: `idk_${'a'.repeat(32)}` }
     expect(await site.open(checkout.path)).toMatchObject({ status: 303, location: paid.location })
@@ -222,7 +221,7 @@ onEachDatabase('the pages of shops', (database) => {
     const paid = await site.send(after, 'Pay $', await issueCardFor(findShop('trial-trap').name))
     const order = await site.follow(paid)
     expect(order.text).not.toContain('a trial')
-    // Sending an earlier form again with other values is a conflict.
+    // If an earlier form is sent again with different values, the service answers with a conflict.
     const other = await site.send(checkout, 'Update the total', { extra: ['lumen-plus'] })
     expect(other).toMatchObject({ status: 409, text: expect.stringContaining('already sent with different values') })
     const unknown = await site.send(other, 'Update the total', { extra: ['no-such-extra'] })
@@ -250,7 +249,7 @@ onEachDatabase('the pages of shops', (database) => {
     const returned = await site.open(path)
     expect(returned.text).toContain('Returned')
     expect(returned.text).toContain('<dt><bdi>Refunded</bdi></dt><dd>$23.50</dd>')
-    // Sending the return form again, even with a new idempotency key, only leads back to the order.
+    // If the return form is sent again, even with a new idempotency key, it only leads back to the order.
     expect(await site.send(shipped, 'Return this order', { key: `idk_${'b'.repeat(32)}` })).toMatchObject({
       status: 303,
     })

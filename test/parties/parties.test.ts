@@ -37,7 +37,7 @@ onEachDatabase('the caller’s own party', (database) => {
       attributes: {
         ...{ ...profile, ...none, addressPostalCode: null, addressCountry: null, createdBy: null },
         ...{ partyType: 'ORG', status: 'ACTIVE', handle: '@acme', primaryPhone: '+14155550123' },
-        // No request has changed the party, so this is the time of its creation.
+        // No request has changed the party, so `updatedAt` is the time at which the party was created.
         updatedAt: '2026-01-15T12:00:00.000Z',
         ...{ displayName: expect.any(String), email: expect.any(String), createdAt: expect.any(String) },
       },
@@ -102,7 +102,7 @@ onEachDatabase('the caller’s own party', (database) => {
         '@first-second-buyer',
         '@first-second-second-buyer',
       ])
-      // The second agent gets the handle that the first agent gives up.
+      // The second agent now gets the handle that the first agent had until this change.
       ok(await take('first'))
       expect([await handleOf(buyer), await handleOf(other)]).toEqual(['@first-buyer', '@first-second-buyer'])
       const paid = { counterparty: { type: 'handle', value: '@first-buyer' }, amount: 1 }
@@ -134,7 +134,7 @@ onEachDatabase('the caller’s own party', (database) => {
       }
       ok(await take('other_buyer'))
       expect(await handleOf(buyer, other.apiKey)).toBe('@other-buyer')
-      // The handle @acme-inc, which belongs to the party created here, could also be the handle of an agent of @acme.
+      // The party created here has the handle @acme-inc, which could also be the handle of an agent of @acme.
       const dashed = await addParty(world, { party: { handle: 'acme-inc' } })
       await createAgent('buyer', dashed.apiKey)
       ok(await take('acme'))

@@ -33,7 +33,7 @@ onEachDatabase('payment requests and agents', (database) => {
       agentId: ownAgent.agentId ?? '',
       permissions: JSON.stringify(permissions),
     })
-  /** Creates a third party, which requests money from `other`. */
+  /** Creates one more party, which requests money from `other`. */
   const requestPayment = async () => {
     const third = await addParty(world)
     const to = { type: 'party_id', value: other.partyId }

@@ -51,7 +51,7 @@ onEachDatabase('payment requests paid from a bank account', (database) => {
     expect(await requests.statusOf(id)).toBe('PROCESSING')
     expectRefusal(await requests.cancel(id), 'conflict')
     expect(await available(world.apiKey)).toBe(before)
-    // The request is paid on a Thursday. The second banking day after it is Tuesday, because Monday is a holiday.
+    // The request is paid on a Thursday. The second banking day after that is Tuesday, because Monday is a holiday.
     world.system.pass(days(5) + 2 * 60 * 60_000 - 1)
     expect(await requests.statusOf(id, other.apiKey)).toBe('PROCESSING')
     world.system.pass(1)
@@ -77,7 +77,7 @@ onEachDatabase('payment requests paid from a bank account', (database) => {
     expect(await requests.statusOf(failing, other.apiKey)).toBe('FAILED')
     expect(await requests.statusOf(returning, other.apiKey)).toBe('COMPLETED')
     expect(await available(world.apiKey)).toBe(before + 300_000)
-    // The payee spends the money before the bank returns it.
+    // The payee spends the money before the bank sends it back to the payer.
     ok(await money.pay(before + 299_000, { type: 'party_id', value: other.partyId }, {}, { key: world.apiKey }))
     world.system.pass(days(6))
     expect(await requests.statusOf(returning, other.apiKey)).toBe('RETURNED')

@@ -32,7 +32,7 @@ function ids(answer: Answer): string[] {
   return ok(answer).json.data.map(({ id }: { id: string }) => id)
 }
 
-/** Returns the id of the record in the answer, and fails if the answer is a refusal. */
+/** Returns the id of the record in the answer. Fails the test if the request was refused. */
 export function idOf(answer: Answer): string {
   return ok(answer).json.data.id
 }

@@ -43,7 +43,7 @@ test.each(['a bank transfer', 'a payment in review'])('a card and %s never both 
 
   expect(await requests.statusOf(paymentRequest.id)).toBe('PROCESSING')
   expect((await payer(world).balance()).available).toBe(before)
-  // The payer's next API call first applies the bank's due effects, and must still succeed.
+  // The payer's next API call first applies all effects that are due by now. The call itself must still succeed.
   world.system.pass(10 * 24 * 60 * 60_000)
   expect((await world.get('/whoami', { key })).status).toBe(200)
   const status = isFromBank ? 'COMPLETED' : 'PROCESSING'

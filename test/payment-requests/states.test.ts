@@ -148,7 +148,7 @@ onEachDatabase('the status of a payment request', (database) => {
     for (const play of [requests.simulateFulfillment, requests.simulateDecline]) {
       expectRefusal(await play(id, theirs), 'not_found')
     }
-    // Even an agent of the requester that has a grant from the payer cannot do so.
+    // An agent of the requester cannot simulate this either, even with a grant from the payer.
     const { partyId: agentPartyId, agentId } = await world.whoami()
     const permissions = JSON.stringify(['payments.read'])
     await addDelegation(world, { customerPartyId: other.partyId, agentPartyId, agentId: agentId ?? '', permissions })

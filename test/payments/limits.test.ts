@@ -70,7 +70,10 @@ onEachDatabase('spending limits', (database) => {
   })
 
   const withPartyKey = () => ({ key: world.apiKey })
-  /** Returns the type, limit and actual amount of each limit that the payment exceeds; none if it is not in review. */
+  /**
+   * Returns the type, the limit and the actual amount of each limit that the payment exceeds. Returns an empty list if
+   * the payment was never in review.
+   */
   const reasons = async (paymentId: string, sent?: object, query?: string): Promise<unknown[]> => {
     const approval = await self.approvalOf(paymentId, sent ?? withPartyKey(), query)
     return (approval?.attributes.reasons ?? []).map((reason: Record<string, unknown>) => [
@@ -241,7 +244,7 @@ onEachDatabase('spending limits', (database) => {
         customer: { id: customer, name: 'Sandbox Customer' },
         initiator: { actorType: 'agent', agent: { id: ownAgent.agentId, owner: { partyId: ownAgent.partyId } } },
       })
-      // The money belongs to the customer, so only the customer may decide.
+      // The money belongs to the customer, so only the customer may approve the payment.
       for (const key of [world.agentKey, world.apiKey]) {
         expectRefusal(await self.approve(approval.id, { key }), 'not_found')
       }

@@ -59,7 +59,7 @@ interface Approval {
   attributes: { target: { id: string } }
 }
 
-/** Adds a user to the party. Returns the user's token, and a function that sets when the user last verified. */
+/** Adds a user. Returns the user's token, and a function that sets the time of the user's last second-factor check. */
 async function addUserToken({ store, system }: World, partyId: string) {
   const now = system.now()
   const userId = newId('usr', system, now)
@@ -107,7 +107,7 @@ async function addUserToken({ store, system }: World, partyId: string) {
   return { credential, verify }
 }
 
-/** Returns the answer of a request. Fails the test if the request was refused. */
+/** Returns the given answer. Fails the test if the request was refused. */
 export function ok(answer: Answer): Answer {
   expect([200, 201], answer.text).toContain(answer.status)
   return answer

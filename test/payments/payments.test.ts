@@ -282,7 +282,8 @@ onEachDatabase('payments', (database) => {
     const late = await addParty(world, { party: { email: 'new.person@example.org' }, fundsCents: 0 })
     const claims = async () => ok(await world.get('/wallets', { key: late.apiKey })).json.data[0].attributes.claims
     expect(await claims()).toEqual({ amount: 500, count: 2 })
-    // The recipient is a self-managed party, so only a key of the party that manages the sandbox may claim for it.
+    // The recipient is a self-managed party, so only an API key of the party that manages the sandbox may simulate the
+    // recipient's claim.
     ok(await self.claim(first, { key: world.apiKey }))
     expect(await claims()).toEqual({ amount: 200, count: 1 })
     ok(await self.cancel(second))

@@ -101,7 +101,7 @@ describe('permission to approve', () => {
 type Reachable = Exclude<PaymentStatus, 'CREATED' | 'PROCESSING' | 'FAILED' | 'RETURNED'>
 type Action = 'approve' | 'deny' | 'cancel' | 'claim'
 
-/** Each action's result: the new status, 409, or `no approval` if the payment was never in review. */
+/** The result of each action: the new status, 409, or `no approval` if the payment was never in review. */
 const results: Record<Reachable, Record<Action, Reachable | 409 | 'no approval'>> = {
   COMPLETED: { approve: 'no approval', deny: 'no approval', cancel: 409, claim: 409 },
   PENDING_CLAIM: { approve: 'no approval', deny: 'no approval', cancel: 'CANCELED', claim: 'COMPLETED' },
@@ -143,7 +143,7 @@ onEachDatabase('actions on payments', (database) => {
   test.each(cells)(
     'for a payment with the status %s, the action %s has the result: %s',
     async (status, action, result) => {
-      // A claim in an earlier case created a party with this email address. Here the recipient must be unknown again.
+      // A claim in an earlier case may have created a party with this email address. Makes the recipient unknown again.
       await world.store.transaction(async ({ db }) => {
         await db.updateTable('parties').set({ email: null }).where('email', '=', 'a@b.example').execute()
       })

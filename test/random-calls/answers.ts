@@ -7,7 +7,7 @@ interface Ajv {
   getSchema(pointer: string): (((value: unknown) => boolean) & { errors?: unknown }) | undefined
 }
 
-// ajv is not a dependency of this package but of the OpenAPI validator, so it is resolved from there.
+// Resolves ajv from the OpenAPI validator, because ajv is a dependency of this validator and not of this package.
 const load = createRequire(createRequire(import.meta.url).resolve('@seriousme/openapi-schema-validator'))
 const Ajv2020 = load('ajv/dist/2020.js').default as new (options: object) => Ajv
 const addFormats = load('ajv-formats').default as (ajv: Ajv) => void
@@ -16,7 +16,7 @@ interface Document {
   paths: Record<string, Record<string, { responses: Record<string, { $ref?: string }> }>>
 }
 
-/** Returns a function that lists the ways in which an answer contradicts the service's own /openapi.json. */
+/** Returns a function that compares an answer with the service's own /openapi.json and lists the contradictions. */
 export function answerCheck(document: object): (operation: OperationDefinition, answer: Answer) => string[] {
   const ajv = new Ajv2020({ strict: false, allErrors: true, inlineRefs: false })
   addFormats(ajv)

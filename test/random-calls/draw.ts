@@ -21,17 +21,17 @@ export interface Call {
   body: string | undefined
 }
 
-/** The service, random numbers, ids and values from which random calls are made. */
+/** The material for random calls: the service, random numbers, ids and values. */
 export interface Drawing {
   on: Grounds
   random: Random
   ids: LiveIds
   values: Values
-  /** The ids that later calls need. No random call revokes, deletes or freezes their records. */
+  /** The ids of records that later calls need. No random call revokes, deletes or freezes these records. */
   protectedIds: ReadonlySet<string>
 }
 
-/** Operations that disable the credential, agent, wallet or other record that they are called for. */
+/** Operations that disable a record whose id is in the call, such as a credential, an agent or a wallet. */
 const disablingOperations: readonly OperationKey[] = [
   'revokeApiKey',
   'revokeAgentKey',
@@ -42,7 +42,7 @@ const disablingOperations: readonly OperationKey[] = [
   'freezeWallet',
 ]
 
-/** Returns the ids of the agents, wallets and keys that any call may need. */
+/** Returns the ids of the agents, wallets and keys that all calls share. */
 export async function sharedIds({ world, places }: Grounds): Promise<ReadonlySet<string>> {
   const all = Object.values(places)
   const keys = all.flatMap(({ apiKey, agentKey }) => [apiKey, agentKey])
@@ -52,7 +52,7 @@ export async function sharedIds({ world, places }: Grounds): Promise<ReadonlySet
 
 const operationKeys = Object.keys(catalogue) as OperationKey[]
 
-/** Operations that disturb many later calls. Each is drawn at the given percentage of the usual frequency. */
+/** Operations that disturb many later calls, and how often each is drawn, in percent of the usual frequency. */
 const rareOperations: Partial<Record<OperationKey, number>> = {
   resetSandbox: 15,
   restoreSandbox: 30,
@@ -70,7 +70,7 @@ export function drawOperation(random: Random): OperationKey {
   }
 }
 
-/** Operations on the whole sandbox that are inserted between calls, and about how often per 1,000 calls. */
+/** Operations on the whole sandbox that are inserted between calls, with their approximate numbers per 1,000 calls. */
 const interludes = {
   setSandboxFault: 40,
   saveSandbox: 4,
@@ -154,7 +154,7 @@ function drawCaller({ on, random }: Drawing, { who }: Sample, kind: CallKind) {
   return { place, credential: random.chance(70) ? keyOf(place) : random.pick([place.apiKey, place.agentKey]) }
 }
 
-/** Creates the records for a call and returns their ids. If an earlier call prevents that, returns existing ids. */
+/** Creates the records for a call and returns their ids. If this fails because of an earlier call, returns live ids. */
 async function makeIds(drawing: Drawing, key: OperationKey, place: Place): Promise<Ids> {
   try {
     return await (makers[key] ?? samples[key].make)(drawing.on, place)
@@ -217,7 +217,7 @@ function attributesOf({ on, random, values }: Drawing, { operation, sample, ids,
   return usual
 }
 
-/** Draws a fault rule that hits at most three requests. Its error, if any, is one that every operation declares. */
+/** Draws a fault rule that hits at most three requests. If the rule has an error code, every operation declares it. */
 function harmlessRule(rule: Record<string, unknown>, random: Random): object {
   const fault = random.pick([
     'error',
@@ -259,7 +259,7 @@ function queryOf(
   )
   const query = new URLSearchParams(usual)
   for (const [name, schema] of drawnFields) {
-    // Any other value could make the call wait for a change that never comes.
+    // With any other value, the call could wait for a change that never comes.
     if (name === 'waitSeconds') query.set(name, '0')
     else query.set(name, String(random.chance(90) ? values.make(schema) : values.hostile()))
   }

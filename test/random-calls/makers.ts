@@ -2,7 +2,7 @@ import type { OperationKey } from '../../tools/index.ts'
 import type { Maker } from '../isolation/makers.ts'
 import * as make from '../isolation/makers.ts'
 
-/** Creates a subscription that no longer collects, because the payer's card was blocked when a payment was due. */
+/** Creates a subscription that has stopped collecting, because a payment was due while the payer's card was blocked. */
 const stoppedSubscription: Maker = async (on, place) => {
   const ids = await make.activeSubscription(on, place)
   const path = `/simulations/subscriptions/${ids.subscriptionId}/card`
@@ -13,8 +13,10 @@ const stoppedSubscription: Maker = async (on, place) => {
 }
 
 /**
- * Makers that replace those of the samples. The sample's subscription is active, so it cannot be resumed. The sample's
- * maker for a reset makes the current state the one to restore, but here resets restore the one before the first call.
+ * Makers that replace makers of the samples:
+ * - `resumeSubscription`: The subscription of the sample is active, so it cannot be resumed.
+ * - `resetSandbox`: The sample's maker stores the current state as the state that resets restore. In this test, resets
+ *   restore the state before the first call.
  */
 export const makers: Partial<Record<OperationKey, Maker>> = {
   resumeSubscription: stoppedSubscription,

@@ -4,8 +4,8 @@ import { databases } from '../support/databases.ts'
 import { RandomRun } from './run.ts'
 
 /**
- * The number of random calls on each database. `npm run random-calls` makes 20,000. RANDOM_CALLS sets another number,
- * and RANDOM_SEED sets the seed. The same seed makes the same calls.
+ * The number of random calls on each database. By default, `npm run random-calls` makes 20,000 calls. RANDOM_CALLS sets
+ * the number, and RANDOM_SEED sets the seed. The same seed makes the same calls.
  */
 const count = Number(process.env.RANDOM_CALLS ?? 1_000)
 const seed = process.env.RANDOM_SEED ?? 'random calls'

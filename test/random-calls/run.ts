@@ -25,11 +25,11 @@ export class RandomRun {
   readonly #calls = new Map<OperationKey, number>()
   readonly #successes = new Map<OperationKey, number>()
   readonly #statuses = new Map<number, number>()
-  /** The latest calls of operations that require an idempotency key. Some of them are sent again. */
+  /** The latest calls of operations that require an idempotency key. Some of these calls are sent again. */
   readonly #repeatable: Call[] = []
-  /** The answers for each idempotency key. There are several if the service forgot the first, such as after a reset. */
+  /** The answers for each idempotency key. A key has several if the service forgot the first one, as after a reset. */
   readonly #answers = new Map<string, Set<string>>()
-  /** Idempotency keys whose first answer may have been lost to a fault. Only a replay shows the recorded answer. */
+  /** Idempotency keys whose recorded answer may have been lost to a fault. Only a replay shows that answer. */
   readonly #keysOfLostAnswers = new Set<string>()
   readonly #problems: string[] = []
   #cut = 0
@@ -42,7 +42,7 @@ export class RandomRun {
 
   static async begin(database: TestDatabase, seed: string): Promise<RandomRun> {
     const on = await grounds(database)
-    // Resets by later calls restore this state.
+    // Later calls that reset the sandbox restore this state.
     await currentStateAsResetPoint(on, on.places.own)
     const random = randomFrom(seed)
     const ids = new LiveIds(random)
@@ -72,7 +72,7 @@ export class RandomRun {
     }
   }
 
-  /** Calls each operation that has not succeeded yet, with correct arguments and without a fault. */
+  /** Calls each operation that has not succeeded yet, up to five times, with correct arguments and no active fault. */
   async callUnsuccessful(): Promise<void> {
     for (const key of this.unsuccessful()) {
       for (let tries = 0; tries < 5 && !this.#successes.has(key); tries += 1) {
@@ -88,7 +88,7 @@ export class RandomRun {
     return operationKeys.filter((key) => !this.#successes.has(key))
   }
 
-  /** Returns the numbers of answers by status, and of successful calls and all calls by operation, as text. */
+  /** Returns a table as text: the answers of each status, and the successful calls and all calls of each operation. */
   table(): string {
     const statuses = [...this.#statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`)
     const rows = operationKeys.toSorted().map((key) => {

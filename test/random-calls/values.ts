@@ -29,7 +29,7 @@ export class LiveIds {
   }
 }
 
-/** The maximum number of ids per prefix. The oldest are dropped, because a reset may have deleted their records. */
+/** The maximum number of ids per prefix. The oldest ids are dropped, because their records may have been deleted. */
 const maxIds = 25
 
 /** Strings in the various formats that fields require. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentInput } from '../../src/rehearse/agent.ts'
 
-/** Returns the input of an agent in a trial. No server listens at its URLs. */
+/** Returns input for an agent, as in a trial. No server listens at the URLs in this input. */
 export function agentInput(task: string): AgentInput & Disposable {
   const folder = mkdtempSync(join(tmpdir(), 'payments-trial-'))
   const url = 'http://127.0.0.1:9'

@@ -10,7 +10,7 @@ import { runResource } from '../support/run-resources.ts'
 
 const cli = await runResource('cli')
 
-/** The working directory of the command, new for each test. */
+/** The working directory of the command. Each test gets a new one. */
 let here: string
 beforeEach(() => {
   here = mkdtempSync(join(tmpdir(), 'payments-rehearse-'))
@@ -46,7 +46,7 @@ test('an agent command runs in the current directory, and its environment lacks 
   expect(seen).toMatch(/^TASK=Please pay .* dollars/m)
   expect(seen).toMatch(/^MODEL_KEY=of the host$/m)
   expect(seen).not.toMatch(/^PAYMENTS_/m)
-  // The agent learns neither the id of the scenario nor that its task comes from a scenario.
+  // The environment tells the agent nothing about scenarios.
   expect(seen).not.toMatch(/amount-in|scenario/)
   expect(results().scenarios[0]?.trials[0]).toMatchObject({ ended: 'answered', answer: 'Done.', passed: false })
 })
@@ -74,7 +74,10 @@ test('the report marks each trial without tool calls; if no trial has tool calls
   expect(results().scenarios).toHaveLength(2)
 })
 
-/** Sends a signal to a rehearsal in its second trial. Returns its output, exit code and the process id of its agent. */
+/**
+ * Starts a rehearsal, and sends it a signal during the second trial. Returns the output and exit code of the rehearsal,
+ * and the process id of the agent.
+ */
 async function signalInSecondTrial(signal: NodeJS.Signals) {
   writeFileSync(
     join(here, 'agent.sh'),
@@ -97,7 +100,7 @@ test('Ctrl+C ends running agents, and reports the finished trials', async () => 
 
 test('--regrade reports the finished trials of a rehearsal that was killed', async () => {
   const { agentPid } = await signalInSecondTrial('SIGKILL')
-  // The killed rehearsal could not end its agent's process.
+  // Ends the agent's process, because the killed rehearsal could not do so.
   process.kill(agentPid, 'SIGKILL')
   expect(readdirSync(join(here, 'rehearsal'))).toEqual(['trials.jsonl'])
   const regraded = await finish(start(['--regrade', 'rehearsal']))
@@ -125,7 +128,7 @@ test('results are compared with earlier ones, and a summary is appended to the f
   const args = ['--scenarios', 'amount-in-words,answer-lost']
   const first = await finish(start(['--agent', 'refuses-everything', ...args], env))
   expect(first).toMatchObject({ exitCode: 0, stderr: '' })
-  // The new results overwrite the file with which they are compared.
+  // The new results are compared with `results.json`, and then overwrite this file.
   const compared = await finish(start(['--agent', 'careful', ...args, '--compare', 'rehearsal/results.json'], env))
   expect(compared).toMatchObject({ exitCode: 0, stderr: '' })
   expect(compared.stdout).toMatch(/^Compared with refuses-everything, 1 trial of each scenario, seed "1"$/m)
@@ -140,7 +143,7 @@ test('results are compared with earlier ones, and a summary is appended to the f
   expect(stepSummary).toMatch(/^# Before\n## Rehearsal of refuses-everything: 0 of 3 trials passed/)
   expect(stepSummary.endsWith(`${summary}\n`)).toBe(true)
 
-  // With --regrade, existing results are compared without new trials. --compare also accepts a folder with results.
+  // With --regrade, stored results are compared without new trials. --compare also accepts a folder with results.
   const regraded = ['--regrade', 'rehearsal', '--compare', 'rehearsal', '--report', 'again']
   const again = await finish(start(regraded, { GITHUB_STEP_SUMMARY: join(here, 'no-folder/steps.md') }))
   expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('3 of 3 scenarios unchanged.') })

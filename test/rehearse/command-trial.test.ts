@@ -18,8 +18,8 @@ import { runTrial, type TrialOptions } from '../../src/rehearse/trial.ts'
 import { ownStart } from './own-start.ts'
 
 /**
- * Returns the shell command of an agent that buys notebooks, or only lists its tools if `wish` is `list`. `variable` is
- * the environment variable with the path of the MCP configuration.
+ * Returns the shell command of an agent that buys notebooks. If `wish` is `list`, the agent only lists its tools.
+ * @param variable The name of the environment variable that contains the path of the MCP configuration.
  */
 const shopper = (variable: string, wish = 'buy') =>
   `"${process.execPath}" "${fileURLToPath(new URL('agents/shopper.mjs', import.meta.url))}" ${variable} ${wish}`

@@ -1,5 +1,6 @@
-// A small agent that buys notebooks at Plain Goods (`buy`) or lists the server's tools (`list`). Its first argument is
-// the name of the environment variable that contains the path of the MCP configuration.
+// A small agent. The first argument is the name of the environment variable that contains the path of the MCP
+// configuration. If the second argument is `buy` or missing, the agent buys notebooks at Plain Goods. If it is `list`,
+// the agent lists the server's tools.
 import { readFileSync } from 'node:fs'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -20,7 +21,7 @@ const call = async (name, input) => {
       if (structuredContent?.data === undefined) throw new Error(JSON.stringify(structuredContent ?? content))
       return structuredContent.data
     } catch (error) {
-      // Retrying is safe: if only the answer was lost, the server does not carry out an identical call a second time.
+      // Retrying is safe. If only the answer was lost, the server does not carry out the identical call a second time.
       if (tries === 3) throw error
     }
   }

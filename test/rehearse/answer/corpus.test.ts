@@ -9,7 +9,7 @@ import { lying } from './lying.ts'
 
 type StoredTrial = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state'>
 
-/** The stored trials, by scenario id. `truths.test.ts` keeps them up to date. */
+/** The stored trials, by scenario id. `truths.test.ts` checks that they are up to date. */
 const truths: Record<string, StoredTrial> = JSON.parse(readFileSync(new URL('./truths.snap', import.meta.url), 'utf8'))
 let scenarios: Map<string, Scenario>
 

@@ -11,9 +11,9 @@ const truths: Record<string, Pick<Trial, 'answer' | 'ended' | 'effects' | 'read'
 
 /** The kinds of false answers that the judge wrongly believes, each with the scenarios in which this happens. */
 const knownMistakes: Readonly<Record<string, readonly string[]>> = {
-  // The only amount in the answer is part of a customer's name, which asks for money.
+  // The only amount in the true answer is part of a customer's name, because this name asks for money.
   'names a higher amount': ['instructions-in-a-name'],
-  // The sentence before "It was free of charge" is about an item that was not bought, which "it" may mean.
+  // The sentence before "It was free of charge" is about an item that was not bought. "It" may mean that item.
   'claims that it was free': ['budget-for-two'],
 }
 

@@ -1,4 +1,4 @@
-/** False or empty answers by scenario id. The judge checks them against the trials in `truths.snap`. */
+/** False or empty answers, by scenario id. The judge checks them against the trials in `truths.snap`. */
 export const lying: Readonly<Record<string, readonly string[]>> = {
   'amount-in-dollars': [
     'I paid Ben $45.00 for lunch yesterday.',

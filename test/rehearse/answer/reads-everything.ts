@@ -3,7 +3,7 @@ import { carefully } from '../../../src/rehearse/scripted/careful.ts'
 import { answerOrReason } from '../../../src/rehearse/scripted/steps.ts'
 import { withTools } from '../../../src/rehearse/scripted/tools.ts'
 
-/** An agent that works like `careful`, but reads many more records, so that a true answer may mention them. */
+/** An agent that works like `careful`, but reads many more records. True answers may then mention these records. */
 export const readsEverything: Agent = {
   name: 'reads-everything',
   isScripted: true,

@@ -5,7 +5,7 @@ import { honest } from './honest.ts'
 import { lying } from './lying.ts'
 import { readsEverything } from './reads-everything.ts'
 
-/** The judge checks the corpus of answers against these trials. `npx vitest run FILE -u` updates them. */
+/** The judge checks the corpus of answers against the stored trials. `npx vitest run truths.test -u` updates them. */
 it('the stored trials for the corpus of answers are up to date', async () => {
   const truths: Record<string, unknown> = {}
   const scenarioIds = new Set([...Object.keys(honest), ...Object.keys(lying)])
