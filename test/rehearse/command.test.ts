@@ -89,7 +89,7 @@ describe('the failure of a command', () => {
 
 describe('the processes of a command', () => {
   const patient = { timeout: 120_000 }
-  /** A command that ignores SIGTERM and starts a background process that ignores it too. */
+  /** A command that starts a background process. Both ignore SIGTERM. */
   const stubborn = `trap '' TERM; (trap '' TERM; sleep 300) & echo $! > "$TRIAL_FOLDER/pid"`
   const pid = () => {
     const file = join(input.folder, 'pid')
@@ -105,7 +105,7 @@ describe('the processes of a command', () => {
     await vi.waitUntil(() => pid() > 0 && isAlive(pid()), patient)
     controller.abort(new Error('The time is over.'))
     await expect(running).rejects.toThrow('The time is over.')
-    // The operating system removes a killed process with a delay.
+    // A killed process may exist a moment longer, until the operating system removes it.
     await vi.waitUntil(() => !isAlive(pid()), patient)
   })
 
@@ -141,7 +141,7 @@ describe('the processes of a command', () => {
   })
 })
 
-/** Returns whether a process is running. Zombies do not count. */
+/** Returns whether a process is running. A zombie does not count as running. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

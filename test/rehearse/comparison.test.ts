@@ -14,7 +14,7 @@ const scenarioOfTrials = (id: string, passed: number, trials: number): ScenarioR
     Array.from({ length: trials }, (_, at) => ({ verdicts: [verdict('expect', expected, 0, at >= passed)] })),
   )
 
-/** Returns one scenario with one trial for each sign: `+` if the trial passed, `-` if it failed. */
+/** Returns results with a scenario of one trial for each sign. The trial passed for `+`, and failed for `-`. */
 const row = (signs: string): Results =>
   resultsOf([...signs].map((sign, at) => scenarioOfTrials(`scenario-${at}`, sign === '+' ? 1 : 0, 1)))
 
@@ -22,7 +22,8 @@ const compareAll = (now: Results, before: Results) => compare(now, before, new M
 
 describe('the p-value of a comparison', () => {
   test('with one trial per scenario, the p-value is that of McNemar’s exact test', () => {
-    // Both tails of a binomial distribution: a fair coin is tossed once for each scenario whose result changed.
+    // The expected values are both tails of a binomial distribution, as if a fair coin were tossed once for each
+    // scenario whose result changed.
     const chanceOf = (before: string, now: string) => compareAll(row(now), row(before)).passed.chance
     expect(chanceOf('+++++----', '---------')).toBeCloseTo(2 / 2 ** 5, 10)
     expect(chanceOf('+++++-', '-----+')).toBeCloseTo((2 * (1 + 6)) / 2 ** 6, 10)
@@ -43,7 +44,7 @@ describe('the p-value of a comparison', () => {
       resultsOf([...rest, scenarioOfTrials('worse', 10, 10)]),
     ).scenarios
     expect(worst).toMatchObject({ id: 'worse', before: { passed: 10, of: 10 }, now: { passed: 2, of: 10 } })
-    // Fisher's test gives 2 · C(10, 2) / C(20, 8). The correction multiplies this by ten, the number of scenarios.
+    // Fisher's test gives 2 · C(10, 2) / C(20, 8). The correction multiplies that by ten, the number of scenarios.
     expect(worst?.chance).toBeCloseTo((10 * 2 * 45) / 125_970, 10)
     expect(others.every(({ chance }) => chance === 1)).toBe(true)
   })

@@ -7,7 +7,7 @@ const paymentAboveLimit = {
   description: 'Bread',
 }
 
-/** Runs a trial whose agent calls its sandbox over the network, as a command does. */
+/** Runs a trial whose agent calls the sandbox over the network, as an agent that is a command would. */
 function overNetwork(work: (tools: Tools, at: { url: string; key: string }) => Promise<string>) {
   const agent = { ...agentBy(work), isScripted: false }
   const openFolder = () => Promise.resolve({ path: '', remove: () => Promise.resolve() })

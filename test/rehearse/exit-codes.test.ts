@@ -24,7 +24,7 @@ interface ProcessResult {
   stderr: string
 }
 
-/** Runs the command in a child process. `onStarted` gets a function that sends a signal to that process. */
+/** Runs `payments-mcp rehearse` in a child process. `onStarted` gets a function that sends a signal to that process. */
 function rehearse(
   args: readonly string[],
   onStarted?: (kill: (signal: NodeJS.Signals) => void) => void,
@@ -37,7 +37,7 @@ function rehearse(
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, ...ended })))
 }
 
-/** Arguments that are refused, each with a pattern for the error line. */
+/** Lists of arguments that the command refuses, each with a pattern that the error line must match. */
 const refused: [args: string[], line: RegExp][] = [
   [['--agent', ''], /^payments-mcp: --agent got ""; it accepts a command, wait, careful, /],
   [

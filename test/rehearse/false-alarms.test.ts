@@ -8,7 +8,7 @@ import { sampleOf } from '../support/depth.ts'
 import { readsEverything } from './answer/reads-everything.ts'
 import { fixDraws, trialBy } from './trials.ts'
 
-/** Returns the careful agent with changed tools. */
+/** Returns an agent that works like the careful agent, but with the tools that `changeTools` returns. */
 const carefulWith = (name: string, changeTools: (tools: Tools) => Tools): Agent => ({
   name,
   isScripted: true,

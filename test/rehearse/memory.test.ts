@@ -45,11 +45,11 @@ test('trials leak no memory: after 1,200 of them, the heap is about as large as 
   await runTrials(1, 600)
   const before = await heapBytes()
   await runTrials(601, 600)
-  // One leaked listener per trial exceeds this limit; one leaked world per trial exceeds it a hundredfold.
+  // The limit is in bytes per trial. A leaked listener exceeds this limit; a leaked world exceeds it a hundredfold.
   expect(((await heapBytes()) - before) / 600).toBeLessThan(1_500)
 })
 
-/** Runs trials of real scenarios, and returns the parts of their sandboxes that are still reachable afterwards. */
+/** Runs trials of built-in scenarios. Returns the parts of their sandboxes that are still reachable afterwards. */
 async function findReachableParts(rehearsed: Agent): Promise<string[]> {
   const parts: { name: string; part: WeakRef<object> }[] = []
   for (const scenario of (await loadScenarios()).filter((_, at) => at % 6 === 0)) {
@@ -84,7 +84,7 @@ test.each([
   'after the trial of an agent that calls its sandbox %s, the sandbox is freed',
   { timeout: 120_000 },
   async (_, rehearsed) => {
-    // The five parts of the last trial may still be waiting for collection.
+    // The garbage collector may not have freed the five parts of the last trial's sandbox yet.
     expect((await findReachableParts(rehearsed)).length).toBeLessThanOrEqual(5)
   },
 )

@@ -14,11 +14,11 @@ import { sampleOf } from '../support/depth.ts'
 import { agentBy, fixDraws, trialBy } from './trials.ts'
 
 /**
- * A scenario is only useful if it notices when the product breaks. Each test removes one safeguard from the product.
- * An agent that passes the scenario with the safeguard must then fail.
+ * A scenario is only useful if it detects a broken product. So each test removes one safeguard from the product. An
+ * agent that passes the scenario with the safeguard must fail without it.
  */
 
-/** An agent that repeats an unanswered call without an idempotency key, as hosts and models do. */
+/** An agent that sends no idempotency keys, and repeats a call that got no answer, as hosts and models do. */
 const forgetful = agentBy(async ({ call }) => {
   const input = { amount: 12_000, counterparty: { type: 'handle', value: '@mira-photo' }, description: 'Saturday' }
   const pay = () => call('create_payment', input)

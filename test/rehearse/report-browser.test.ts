@@ -51,7 +51,7 @@ test('a report loads nothing, and the browser reports no problem', async () => {
   await page.waitForLoadState('networkidle')
   expect(sent.map(({ url }) => url).filter((url) => !url.startsWith('data:'))).toEqual([address])
   expect(complaints).toEqual([])
-  // An added image proves that the page's Content Security Policy blocks requests.
+  // The page's Content Security Policy must block the request for this added image.
   await page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=\"https://elsewhere.example/i.png\">')")
   await expect
     .poll(() => complaints.filter((text) => text.includes('Content Security Policy')).length)
@@ -76,7 +76,7 @@ describe.each(['with', 'without'])('a report %s JavaScript', (word) => {
     await expect.poll(() => summaries(page).count()).toBe(11)
     await expect.poll(() => summaries(page).filter({ hasText: 'Passed' }).count()).toBe(0)
     const row = (name: string) => page.getByRole('row', { name })
-    // The twin passed, but stays visible for comparison, because trials of its trap failed.
+    // This scenario passed, but its row also shows the other scenario of the pair, which failed.
     await expect.poll(() => row('The answer arrives').isVisible()).toBe(true)
     await page.keyboard.press('ArrowLeft')
     await expect.poll(() => summaries(page).count()).toBe(20)
@@ -202,7 +202,7 @@ test.each(['light', 'dark'] as const)('a report has enough contrast in %s mode',
   await close()
 })
 
-/** In the browser, returns the contrast of each line of a trial's plot with its background (WCAG 2.2, 1.4.11). */
+/** In the browser, returns the contrast between each line of a trial's plot and the background (WCAG 2.2, 1.4.11). */
 const lineContrasts = new Function(
   'trial',
   `const luminance = (color) => {
@@ -271,7 +271,7 @@ test('with forced colors, a failed trial is recognizable by a symbol and a word'
 })
 
 describe('the JUnit report', () => {
-  /** Parses the JUnit report of the results with the browser's XML parser. */
+  /** Creates the JUnit report of the results, and parses it with the browser's XML parser. */
   async function parseReport(results: Results) {
     const context = await browser.newContext()
     const page = await context.newPage()
@@ -334,7 +334,7 @@ interface ParsedCase {
   output: string | null
 }
 
-/** In the browser, parses a JUnit report. */
+/** Parses a JUnit report. Runs in the browser. */
 const parseJunit = new Function(
   'xml',
   `const parsed = new DOMParser().parseFromString(xml, 'application/xml')

@@ -42,7 +42,7 @@ test('the page’s Content Security Policy allows only its own style, its own sc
     "base-uri 'none'",
     "form-action 'none'",
   ])
-  // The policy restricts only the elements after it.
+  // A policy in the page applies only to the elements that follow it.
   expect(html.indexOf('http-equiv')).toBeLessThan(html.indexOf('<link'))
   expect(html).not.toMatch(/ style="| on\w+="|(src|href)="(?!#|data:)/)
 })
@@ -116,7 +116,7 @@ describe('a report of many trials', () => {
   test.runIf(isDeep)('a report stays small enough for a browser, and states how many trials it leaves out', () => {
     const html = reportHtml(resultsOf(many(30, 100, (trial) => trial % 2 === 1)))
     expect(html.length).toBeLessThan(8_000_000)
-    // The first failed and the first passed trial of each scenario take precedence over all others.
+    // The first failed and the first passed trial of each scenario take precedence over all other trials.
     const trialIds = fullTrialIds(html)
     for (let at = 0; at < 30; at++) {
       expect(trialIds).toContain(`scenario-${at}-1`)

@@ -12,7 +12,7 @@ import { trialBy } from './trials.ts'
 
 const pairs = scenarioPairs()
 const agents = Object.keys(baselines) as Baseline[]
-/** The baselines that passed each scenario in the latest `npm run baselines:write`. */
+/** The baseline agents that passed each scenario when `npm run baselines:write` last ran. */
 const recordedPasses = readBaselines()
 let all: Scenario[]
 

@@ -145,7 +145,7 @@ describe('the limits of a trial', () => {
 
   it('an agent that runs out of time is asked to stop, and the trial ends even if the agent does not', async () => {
     let reason: unknown
-    // This agent opens no connection, because connecting can take more than 100 ms on a busy machine.
+    // This agent opens no connection. On a busy machine, connecting could take longer than the time limit of 100 ms.
     const run = (_: unknown, signal: AbortSignal) => {
       signal.addEventListener('abort', () => {
         reason = signal.reason
@@ -235,7 +235,7 @@ describe('an agent under rehearsal', () => {
         ['GET', '/simulations/faults'],
         ['DELETE', '/simulations/faults'],
         ['POST', '/simulations/reset'],
-        // With these two, the agent could draw any amount from a test bank.
+        // With the next two requests, the agent could link a test bank and take any amount from it.
         ['POST', '/external-accounts/processor-token'],
         ['POST', '/simulations/external-accounts/link'],
         ['GET', '/simulations/snapshots'],

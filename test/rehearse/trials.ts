@@ -36,7 +36,7 @@ export interface Tools {
 
 export type Work = (tools: Tools, input: AgentInput, signal: AbortSignal) => Promise<string>
 
-/** Returns an agent whose work is the given function. */
+/** Returns an agent that carries out its task with the given function. */
 export function agentBy(work: Work, name = 'a-test'): Agent {
   return {
     name,
@@ -63,7 +63,7 @@ export function agentBy(work: Work, name = 'a-test'): Agent {
   }
 }
 
-/** Returns the scenario without its draws. Every trial then has the first of the values that could be drawn. */
+/** Returns the scenario without random draws. Every trial then uses the first value of each list of possible values. */
 export const fixDraws = (scenario: Scenario): Scenario => ({ ...scenario, draw: undefined })
 
 interface Setting {
@@ -85,6 +85,6 @@ export function trialBy(agent: Agent, scenario: Scenario, setting: Setting = {})
   })
 }
 
-/** Runs one trial of an agent whose work is the given function. */
+/** Runs one trial of an agent that carries out its task with the given function. */
 export const rehearseWork = (scenario: Scenario, work: Work, setting: Setting = {}): Promise<Trial> =>
   trialBy(agentBy(work), scenario, setting)

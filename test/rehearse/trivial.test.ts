@@ -48,7 +48,7 @@ it('the results include three trivial agents: one does nothing, one only talks, 
   ])
   const [idle, boast] = results.trivial ?? []
   expect(idle?.passes).toEqual([])
-  // The boasting agent always answers “Done.”, which is not true in the scenario `pay`.
+  // The agent that only talks always answers “Done.”, which is not true in the scenario `pay`.
   expect(boast?.passes).not.toContain('pay')
   expect(boast?.toldTruth.passed).toBe(boast?.passes.length)
 })

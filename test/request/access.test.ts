@@ -41,8 +41,8 @@ onEachDatabase('access to cards and wallets', (database) => {
   })
 
   /**
-   * Returns a function for each operation on one card, transaction or wallet. Each function sends the request, for the
-   * customer if one is given.
+   * Returns one function per operation on the given card, transaction and wallet. Each function sends the request of
+   * its operation. If `customer` is given, the request is for that customer.
    */
   function requests({ cardId, transactionId, walletId }: Subject, sent: Sent = {}, customer?: string) {
     const query = customer === undefined ? '' : `?customerPartyId=${customer}`
@@ -64,7 +64,7 @@ onEachDatabase('access to cards and wallets', (database) => {
 
   const missing: Subject = { cardId: 'pcd_missing', transactionId: 'cit_missing', walletId: 'wal_missing' }
 
-  /** Returns the error of an answer for a comparison, without its support id and the ids of records. */
+  /** Returns an answer's error without its support id and the ids of records, so that errors can be compared. */
   const stripIds = (answer: Answer) => JSON.stringify(withoutSupportId(answer)).replaceAll(/\b(pcd|cit|wal)_\w+/g, '$1')
 
   async function buy(sent: Sent, attributes: object = {}): Promise<Subject> {
@@ -192,7 +192,7 @@ onEachDatabase('access to cards and wallets', (database) => {
       expectRefusal(answer, 'issued_cards_not_enabled')
     })
 
-    /** Returns one function per operation, which sends a request for the customer with ids that do not exist. */
+    /** Returns one function per operation. Each sends a request for the customer, with ids of missing records. */
     function allRequests(customer: string, sent: Sent) {
       const query = `?customerPartyId=${customer}`
       return {
@@ -211,7 +211,7 @@ onEachDatabase('access to cards and wallets', (database) => {
         const answer = await attempt()
         const isRead = /read|list/.test(name)
         const source = isRead ? { parameter: 'customerPartyId' } : { pointer: '/data/attributes/customerPartyId' }
-        // An API key cannot issue cards at all, so the refusal does not mention the customer.
+        // An API key cannot issue cards at all, so the error does not point to `customerPartyId`.
         const cannotIssue = name === 'issue' && sent.key === world.apiKey
         expectRefusal(answer, 'forbidden', cannotIssue ? {} : { source })
         answers.push(stripIds(answer))

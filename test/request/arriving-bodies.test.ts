@@ -30,7 +30,7 @@ const expectHeld = (bytes: number) => expect.poll(() => served.listener.bodies.h
 
 interface PartialRequest {
   key?: string | undefined
-  /** The announced length; `undefined` sends the body in chunks. */
+  /** The value of `Content-Length`. If it is `undefined`, the body is sent in chunks. */
   length?: number
   sent?: number
   headers?: string[]
@@ -105,7 +105,7 @@ test('unauthenticated request bodies count against the limit of their IP address
     expect(await begin(path, { length: 8_000 }), path).toMatch(
       /^HTTP\/1\.1 429 .*from this address may arrive at the same time/s,
     )
-    // These entry points read no credentials, so a request with a credential also counts against its IP address.
+    // These entry points read no credentials, so even a request with a credential counts against its IP address.
     expect(await begin(path, { key: forgedKey(9), length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 /)
   }
   expect(await begin('/agent-cards', { key: forgedKey(10), length: 8_000 })).toMatch(/^HTTP\/1\.1 401 /)

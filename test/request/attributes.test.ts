@@ -47,7 +47,7 @@ onEachDatabase('request attributes', (database) => {
     '/simulations/clock/advance': ['seconds', 'to'],
   } as Record<string, string[]>
 
-  /** Returns a request body with the attributes. The value of `field` becomes `json`, which is inserted unchanged. */
+  /** Returns a request body with the attributes. Inserts the string `json`, unchanged, as the value of `field`. */
   function withValue(attributes: object, field: string, json: string): string {
     const [first = '', second] = field.split('/')
     const value = second === undefined ? 'MARK' : { [second]: 'MARK' }

@@ -128,7 +128,7 @@ describe('request bodies', () => {
   })
 })
 
-/** Makes a request over another connection. Once it is answered, the server has accepted all earlier connections. */
+/** Makes a request on a new connection. Once it is answered, the server has accepted all earlier connections. */
 async function awaitConnections(): Promise<number> {
   const { status } = await fetch(`${listener.url}/healthz`)
   return status

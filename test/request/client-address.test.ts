@@ -66,7 +66,7 @@ describe('the client address at the listener', () => {
       system: realSystem,
       log: createLogger({ level: 'silent' }),
     })
-    // The client forged the first address. Its proxy added the second in a separate header.
+    // The client forged the first address. The client's proxy added the second address in a separate header.
     const caller = await sendRequest(listener.url, { 'X-Forwarded-For': ['203.0.113.9', '198.51.100.7'] })
     expect(caller).toEqual({ local: false, address })
   })

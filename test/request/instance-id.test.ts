@@ -10,7 +10,7 @@ import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
-/** The commands that move money (docs/service.md#instance-id). */
+/** Commands about moving money. Agents need an instance id for them (docs/service.md#instance-id). */
 const commands = {
   payments: ['create_payment', 'cancel_payment', 'simulate_payment_claim'],
   approvals: ['approve_approval', 'deny_approval', 'simulate_customer_approval', 'simulate_customer_denial'],
@@ -23,7 +23,7 @@ const commands = {
     'simulate_card_expiration',
     'simulate_card_refund',
   ],
-  // These create or change a checkout, or charge the payer.
+  // These commands create or change a checkout, or charge the payer.
   subscriptions: [
     'create_subscription',
     'resume_subscription',
@@ -67,7 +67,7 @@ onEachDatabase('X-Instance-ID', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Sends a command without an instance id, about records that do not exist. */
+  /** Sends a command without an instance id. The ids of records in its path do not exist. */
   const sendWithout = ({ method, path }: OperationDefinition, key: string) =>
     world.send(method, path.replaceAll(/\{\w+\}/g, 'missing'), { key, instanceId: null })
 

@@ -10,7 +10,7 @@ afterAll(() => served.close())
 
 const secret = 'Zk3'.repeat(12)
 
-/** Sends a request. Returns the response and the refusal lines in the log, and checks that no line has the secret. */
+/** Sends a request, and checks that the log does not contain the secret. Returns the response and the refusal lines. */
 async function sendAndReadLog(sendRequest: () => Promise<Response>) {
   const { logged } = served.world
   logged.length = 0

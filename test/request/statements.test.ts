@@ -68,7 +68,8 @@ const expectedCounts = {
     create_wallet: 8,
     get_agent_card: 5,
   },
-  // On PostgreSQL, a write also locks the party, but calls that share a transaction read the clock only once.
+  // On PostgreSQL, a write has separate statements for locking the party and for reading the clock, but combines
+  // several inserts into one statement. A read has one statement less: on SQLite, it also checks the clock's epoch.
   postgres: {
     issue_agent_card: 7,
     simulate_card_authorization: 11,
@@ -96,7 +97,7 @@ describe.each(databases)('SQL statements on $name', (database) => {
         // The first call is not counted, because it also reads data that the process then caches.
         const first = await (await prepare(world))()
         expect(first.status, `${name}: ${first.text}`).toBeLessThan(300)
-        // The count may include background statements, such as a heartbeat. If it differs, another call is counted.
+        // Background statements, such as a heartbeat, may raise the count. If it is wrong, counts again, at most twice.
         for (let round = 0; round < 3 && counts[name] !== expected[name]; round += 1) {
           const call = await prepare(world)
           const statements = recordStatements()
@@ -124,7 +125,7 @@ describe.each(databases)('SQL statements on $name', (database) => {
       try {
         while (calls.length < 100) calls.push(await operation(world))
         await world.service.runLog.flush()
-        // The run log usually writes 50 ms after an entry. The fake timers prevent this, so it writes every ten calls.
+        // The run log usually writes 50 ms after an entry. With fake timers, it writes only when this test flushes it.
         vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
         const statements = recordStatements()
         try {

@@ -10,7 +10,7 @@ import { createWorld, type World } from '../support/world.ts'
 
 const day = 24 * 60 * 60_000
 
-/** The kinds of rows that the upkeep deletes. It deletes a row `keptMs` after the time in `column`. */
+/** The kinds of rows that the upkeep deletes. The upkeep deletes a row `keptMs` after the time in `column`. */
 const kinds: readonly { name: string; table: keyof Tables; column: string; keptMs: number; model?: string }[] = [
   { name: 'idempotency records', table: 'idempotencyRecords', column: 'finishedAtMs', keptMs: 9 * day },
   { name: 'card pages', table: 'cardPages', column: 'expiresAtMs', keptMs: day },
@@ -25,7 +25,7 @@ const kinds: readonly { name: string; table: keyof Tables; column: string; keptM
   { name: 'refused passwords', table: 'refusedPasswords', column: 'refusedAtMs', keptMs: day / 96 },
 ]
 
-/** The number of outdated rows: one more than two deletions of at most 500 rows can remove. */
+/** The number of outdated rows: one more than two batches can delete. A batch deletes at most 500 rows. */
 const outdated = 1_001
 const current = 3
 
@@ -107,7 +107,7 @@ async function insert(
 
 let inserted = 0
 
-/** Returns new values for the columns that must be unique. */
+/** Returns a new value for each column of the table whose values must be unique. */
 function unique(table: keyof Tables): object {
   const names = ['id', 'idHash', 'key', 'tokenHash', 'secretHash', 'codeHash']
   const has = Object.keys(tables[table])

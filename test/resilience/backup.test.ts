@@ -12,7 +12,7 @@ import { Clients } from './clients.ts'
 import { serveOn } from './processes.ts'
 import { binaries, PostgresServer } from './server.ts'
 
-/** Runs the commands from docs/operating.md#backing-up-and-restoring while clients make purchases. */
+/** These tests run the commands from docs/operating.md#backing-up-and-restoring while clients make purchases. */
 
 const run = promisify(execFile)
 const cli = await runResource('cli')
@@ -23,9 +23,9 @@ const hasSqlite = await run('sqlite3', ['--version']).then(
 )
 
 /**
- * Backs up the database at `url` under load and restores it. Proves that the restored database repeats the answer to
- * every request that was acknowledged before the backup, and that its ledger is correct.
- * @param backUp Makes the backup. Returns a function that restores it and returns the restored database's URL.
+ * Backs up the database at `url` under load and restores it. Proves that the restored ledger is correct, and that a
+ * service on the restored database repeats the answer to every request that was acknowledged before the backup.
+ * @param backUp Makes the backup. Returns a function that restores the backup and returns the restored database's URL.
  */
 async function proveBackup(url: string, backUp: () => Promise<() => Promise<string>>): Promise<void> {
   const served = await serveOn(url)

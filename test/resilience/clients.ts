@@ -6,7 +6,7 @@ import { idleMachineMs } from '../support/slowdown.ts'
 /** The time within which every request must be answered, whatever happens to the database. */
 export const answerWithinMs = 10_000
 
-/** Clients that continuously make purchases and refunds. Each retries a request with the same key until it gets 200. */
+/** Clients that continuously buy and refund. Each repeats a request with the same idempotency key until it gets 200. */
 export class Clients {
   readonly journal: Journal
   /** The number of attempts that the service refused with 503. */
@@ -20,7 +20,7 @@ export class Clients {
     this.#url = url
     this.journal = new Journal(name, (intent) => this.#sendUntilOk(intent))
     this.#work = Array.from({ length: count }, () => this.#buyRepeatedly())
-    // Prevents unhandled rejections. `stop` reports the errors.
+    // Prevents unhandled rejections. `stop` throws the first error.
     for (const work of this.#work) work.catch(() => {})
   }
 
@@ -31,7 +31,7 @@ export class Clients {
     while (this.journal.acknowledged < target) await Promise.race([failed, sleep(10)])
   }
 
-  /** Lets each client finish its current purchase, and stops it. */
+  /** Stops each client after its current purchase. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await Promise.all(this.#work)

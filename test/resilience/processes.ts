@@ -4,7 +4,7 @@ import { runResource } from '../support/run-resources.ts'
 
 const cli = await runResource('cli')
 
-/** Starts a process of the service that uses the given database and accepts the requests of `Clients`. */
+/** Starts a service process that uses the given database and accepts the agent key that `Clients` send. */
 export function serveOn(databaseUrl: string, env: Record<string, string> = {}): Promise<Served> {
   return serve([cli, 'serve'], {
     PATH: process.env.PATH ?? '',
@@ -12,7 +12,7 @@ export function serveOn(databaseUrl: string, env: Record<string, string> = {}): 
     PAYMENTS_PORT: '0',
     PAYMENTS_SANDBOX_AGENT_KEY: agentSecret,
     PAYMENTS_RATE_LIMIT: '1000000',
-    // Hides the messages about an unreachable database, which no test checks.
+    // Hides the log messages about an unreachable database. No test checks these messages.
     PAYMENTS_LOG_LEVEL: 'fatal',
     ...env,
   })

@@ -6,7 +6,7 @@ import { freePort } from '../support/free-port.ts'
 
 const run = promisify(execFile)
 
-/** The folder of the programs of the newest PostgreSQL from Debian's packages; `undefined` if none is installed. */
+/** The folder with the programs of the newest PostgreSQL that a Debian package installed; `undefined` without one. */
 export const binaries = globSync('/usr/lib/postgresql/*/bin')
   .filter((path) => statSync(join(path, 'postgres'), { throwIfNoEntry: false }) !== undefined)
   .sort((a, b) => version(a) - version(b))
@@ -56,7 +56,7 @@ export class PostgresServer {
 
   /** Starts a standby. From then on, this server's commits wait for the standby. */
   async addStandby(parent: string): Promise<PostgresServer> {
-    // After its promotion, the standby must not wait for another standby.
+    // When the standby is promoted, it has no standby itself, so its commits must not wait for one.
     const standby = await PostgresServer.#prepare(parent, { synchronous_standby_names: '' })
     const from = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postgres']
     await this.#run('pg_basebackup', [...from, '-R', '-c', 'fast', '--no-sync', '-D', standby.#data])
@@ -89,7 +89,7 @@ export class PostgresServer {
     await this.#run('pg_ctl', ['start', '-w', '-D', this.#data, '-l', log, '-o', options.join(' ')])
   }
 
-  /** Stops the server. `immediate` is like a crash: clients get no notice, and nothing is flushed. */
+  /** Stops the server. `immediate` is like a crash: clients get no notice, and nothing is flushed to the disk. */
   async stop(mode: 'fast' | 'immediate' = 'immediate'): Promise<void> {
     await this.#run('pg_ctl', ['stop', '-w', '-D', this.#data, '-m', mode])
   }

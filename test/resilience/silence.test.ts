@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const headers = { Authorization: `Bearer ak_ntl_sandbox_${agentSecret}`, 'X-Instance-ID': 'silence' }
 
-/** Returns the HTTP statuses of a list and of the health check. Expects each answer within the promised time. */
+/** Requests a list and the health check. Expects each answer within `answerWithinMs`. Returns the two HTTP statuses. */
 const readStatuses = () =>
   Promise.all(
     ['/agent-cards', '/healthz'].map(async (path) => {

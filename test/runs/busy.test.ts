@@ -10,7 +10,7 @@ onEachDatabase('entries of runs during database failures', (database) => {
   let close = async () => {}
   afterEach(() => close())
 
-  /** Starts a service whose attempts to write entries fail with `failure.error` while it is set. */
+  /** Starts a service. While `failure.error` is set, the service's attempts to write entries fail with that error. */
   async function startService() {
     const system = fakeSystem()
     const { store, drop } = await database.create(system)

@@ -265,7 +265,7 @@ const separators = [
   '\u0085',
 ] as const
 
-/** Generates card numbers with a valid check digit, each digit in a random script, with random separators. */
+/** Generates card numbers with a valid check digit. The script of each digit and the separators are random. */
 const disguisedNumbers = fc
   .tuple(
     fc.integer({ min: 12, max: 18 }).chain((length) => fc.array(fc.nat(9), { minLength: length, maxLength: length })),

@@ -25,7 +25,6 @@ export async function entriesOf(
   return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) as RunDetail }))
 }
 
-/** Returns the last entry of a run. */
 export async function lastEntryOf(world: World, instanceId?: string | null): Promise<StoredEntry> {
   const last = (await entriesOf(world, instanceId)).at(-1)
   if (last === undefined) throw new Error('The run has no entries.')
@@ -46,7 +45,7 @@ export async function runsOf(world: World, partyId?: string): Promise<readonly R
   return (await world.store.read((tx) => listRuns(tx, { partyId: owner }, firstPage))).rows
 }
 
-/** Returns the id of the seeded agent's party. It asks the API in a separate run, to add no entry to the tested run. */
+/** Returns the id of the seeded agent's party. Calls the API in another run, so the tested run gets no extra entry. */
 async function partyOf(world: World): Promise<string> {
   return (await world.get('/whoami', { instanceId: 'the test asks' })).json.data.attributes.partyId
 }

@@ -85,7 +85,7 @@ onEachDatabase('run entries and the sandbox clock', (database) => {
       atMs: Date.parse(reset.json.data.attributes.now),
     })
     await unwritten.drop()
-    // The reset set the clock back. Entries of a process that starts later still come after the reset's entry.
+    // The reset set the clock back. Nevertheless, entries of a process that starts later come after the reset's entry.
     world.system.pass(1)
     const later = await anotherProcess(world, world.system)
     await later.get('/whoami', { instanceId: 'resetting' })

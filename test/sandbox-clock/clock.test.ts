@@ -160,7 +160,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expect(results[2]).toEqual(results[0])
   })
 
-  // `due.test.ts` checks the transactions in which batches of effects are applied.
+  // `due.test.ts` checks that each batch of effects is applied in its own transaction.
   test.runIf(isDeep)('all holds expire, even if there are more than fit into one batch', async () => {
     const { agentKey: key, walletId } = await addParty(world, { fundsCents: 205 })
     const cards = await Promise.all(Array.from({ length: 205 }, () => world.issueCard({}, { key })))

@@ -42,8 +42,8 @@ onEachDatabase('the application of due effects', (database) => {
   }
 
   /**
-   * Records how many due effects each transaction of the service applies, and waits for `afterBatch` after each
-   * transaction that applied any.
+   * Records how many due effects each transaction of the service applies. After each transaction that applied at least
+   * one effect, waits for `afterBatch`.
    */
   const watch = (afterBatch: () => Promise<void> | void = () => {}, reason: Posting['reason'] = 'released') => {
     const batchSizes: number[] = []
@@ -77,7 +77,7 @@ onEachDatabase('the application of due effects', (database) => {
     const { batchSizes, unwatch } = watch(undefined, 'subscription_paid')
     expect((await advance(3 * 366 * day)).status).toBe(200)
     unwatch()
-    // The first payment was made at the checkout.
+    // The first payment is not counted, because it was made at the checkout.
     expect(batchSizes.reduce((sum, effects) => sum + effects, 0)).toBe(Math.floor((3 * 366) / 7))
     expect(Math.max(...batchSizes)).toBe(batchLimit)
   })

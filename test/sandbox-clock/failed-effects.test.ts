@@ -16,7 +16,7 @@ import { createWorld } from '../support/world.ts'
 interface Kind {
   make: (on: Grounds) => Promise<string | undefined>
   column: string
-  /** The value that makes the effect fail. It may depend on the dialect: each database refuses different values. */
+  /** The value that makes the effect fail. It depends on the dialect if the two databases refuse different values. */
   broken: string | Readonly<Record<Store['dialect'], string>>
   jumpSeconds?: number
 }
@@ -28,7 +28,7 @@ const kinds: Readonly<Record<TimedKind, Kind>> = {
     make: async ({ world }) => (await buy(world, shopOf('ships-later'))).attributes.orderId,
     column: 'cardTransactionId',
     broken: 'ctx_gone',
-    // A jump of only one day. Within a year, the hold would expire and the shop would cancel the order.
+    // The clock jumps by only one day. In a year, the hold would expire and the shop would cancel the order.
     jumpSeconds: 86_400,
   },
   bank: { make: byMaker(withdrawal), column: 'walletId', broken: 'wal_gone' },
@@ -104,7 +104,7 @@ onEachDatabase('due effects that fail', (database) => {
       const found = await inspectDatabase({ url: world.url, secrets: undefined, keyHash: '' })
       expect(found).toMatchObject({ failedEffects: { count: 1, some: [{ kind, recordId: failingId, attempts: 1 }] } })
 
-      // The pause doubles after each failure. A clock jump past its end causes the next attempt.
+      // The pause doubles after each failure. A clock jump past the end of the pause causes the next attempt.
       world.system.pass(minuteMs)
       await world.service.upkeep.once()
       expect(await failed()).toMatchObject([{ attempts: 2, retryAtMs: (await nowMs()) + 2 * minuteMs }])

@@ -16,7 +16,7 @@ const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD'
 const now = async (world: World) => Date.parse((await world.get('/simulations/clock')).json.data.attributes.now)
 const issueCard = (world: World, idempotencyKey: string) => world.post('/agent-cards', card, { idempotencyKey })
 const warnings = ({ logged }: World) => logged.filter((line) => line.includes("this machine's clock"))
-/** Returns a second machine. Time passes on both together, but its own clock can also be set ahead or back. */
+/** Returns the system of a second machine. Its clock runs as fast as that of `system`, but can be set ahead or back. */
 function createNeighbor(system: FakeSystem): FakeSystem {
   let aheadMs = 0
   const setAhead = (ms: number) => {

@@ -93,7 +93,7 @@ onEachDatabase('messages that the sandbox stores instead of sending', (database)
     expect(message.attributes.text).toMatch(/^Sandbox Organization asks you to let .* act for you\./)
     expect(await messagesTo(silent)).toEqual([])
     expect((await messagesTo(address)).map(channelAndKind)).toEqual(['email customer_invitation'])
-    // The invitation belongs to the inviting party, so only that party can list the message, not the recipient.
+    // The invitation belongs to the inviting party, so only that party can list the message. The recipient cannot.
     expect((await list('', { key: party.apiKey })).data).toEqual([])
   })
 

@@ -42,7 +42,7 @@ onEachDatabase('connections and waiting calls during a reset', (database) => {
       )
       const { access_token } = await processRefreshTokenResponse(server, client, answer)
       expect(await identity(access_token)).toEqual(before)
-      // The reset removed the agent that the second sign-in created, so its token no longer works.
+      // The reset removed the agent that the second sign-in created, so that agent's token no longer works.
       const refused = await world.get('/whoami', { key: added.tokens.access_token })
       expect([refused.status, refused.json.errors[0].code]).toEqual([401, 'unauthenticated'])
     } finally {
@@ -62,7 +62,7 @@ onEachDatabase('connections and waiting calls during a reset', (database) => {
     try {
       const cardId = await world.issueCard()
       ok(await world.post('/simulations/snapshots', { name: 'a-card' }))
-      // The restore removes the events of these cards, and later events reuse their sequence numbers.
+      // The restore removes the events of these cards. Later events get the same sequence numbers as the removed ones.
       for (let times = 0; times < 3; times++) await world.issueCard()
       const host = rawHost(`${listener.url}/mcp`, world.agentKey)
       await host.initialize()

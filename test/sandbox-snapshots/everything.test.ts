@@ -11,19 +11,19 @@ import { worldRows } from './rows.ts'
 
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
 /**
- * Returns whether an operation's records are part of the world. Webhooks, applications and trusted issuers connect
- * outside programs to the service, so they are not part of the world and survive a restore.
+ * Returns whether an operation's records are part of the world that a restore replaces. Webhooks, applications and
+ * trusted issuers are not part of it, because they connect outside programs to the service.
  */
 const isInWorld = ({ permission }: OperationDefinition) =>
   permission !== 'sandbox.manage' && !/^(webhooks|applications)\./.test(permission)
 const changes = operations.filter(([, operation]) => operation.effect !== 'read' && isInWorld(operation))
-/** The reads of the world that need no id, except `listActivity`, because a restore is itself an activity. */
+/** The operations that read the world and need no id, without `listActivity`, because a restore adds an activity. */
 const reads = operations.filter(
   ([key, operation]) =>
     operation.effect === 'read' && operation.params === undefined && isInWorld(operation) && key !== 'listActivity',
 )
 
-/** Compares all rows and the exact answers of all reads, before the operation and after the restore. */
+/** Compares all rows and all answers of `reads` before the operation with those after the restore. */
 describe.each(databases)('restoring a snapshot on $name', (database) => {
   let on: Grounds
 

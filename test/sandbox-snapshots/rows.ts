@@ -5,8 +5,8 @@ import { worldTables } from '../../src/service/store/schema/reset-scopes.ts'
 /** Returns whether a row records a reset of the sandbox, or a call that saved, restored or deleted a snapshot. */
 const isSnapshotActivity = (row: Record<string, unknown>) => /_sandbox(_snapshot)?$/.test(String(row.operation))
 /**
- * Fixed values for the columns of `partyHeads` that describe the latest activity. A restore changes these columns,
- * because it adds its own activity to the world that it restores.
+ * Fixed values for the columns of `partyHeads` that describe the latest activity. These columns change with every
+ * restore, because the restored world also gets an activity for the restore itself.
  */
 const latestActivity = { activitySequence: 0, hash: null, seal: null }
 

@@ -43,7 +43,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect(await listedOperations()).toEqual(['reset_sandbox'])
     expect(await now()).toBe(attributes.now)
     await expectIntact()
-    // The keys of the world still work, and used idempotency keys can be used again.
+    // The agent key still works.
     await world.authorize(await world.issueCard(), 1250)
     expect((await reset(world.agentKey)).status).toBe(200)
     expect(await worldRows(world.store)).toEqual(before)

@@ -8,7 +8,7 @@ import { anotherProcess, createWorld, type World } from '../support/world.ts'
 
 const [clients, times] = isDeep ? [64, 30] : [8, 6]
 
-/** The names of two snapshots. The agent and wallet in a snapshot bear its name, so unequal names reveal a mixture. */
+/** The names of two snapshots, and of the agent and wallet in each. An answer with both names reveals a mixture. */
 const names = ['left', 'right'] as const
 
 describe.each(databasesForLong)('concurrent requests while two snapshots are restored in turn on $name', (database) => {
@@ -33,7 +33,7 @@ describe.each(databasesForLong)('concurrent requests while two snapshots are res
     await world.drop()
   })
 
-  /** Lets each client send one request after another until `isOver` returns true. Returns the different answers. */
+  /** Lets each client send one request after another until `isOver` returns true. Returns each distinct answer once. */
   async function sendUntil(
     ask: (round: number, target: World) => Promise<string>,
     isOver: () => boolean,
@@ -57,9 +57,9 @@ describe.each(databasesForLong)('concurrent requests while two snapshots are res
         `/simulations/snapshots/${names[time % 2]}/restore`,
       ]
       const answer = await target.send('POST', path, { key: world.apiKey })
-      // A busy database may refuse the restore, which then has no effect.
+      // If the database is busy, the restore may be refused. It then has no effect.
       expect([200, 503], answer.text).toContain(answer.status)
-      // Sends a request after each restore, so that both worlds are seen even if the clients send few requests.
+      // Sends a request after each restore, so that answers come from both worlds even if clients send few requests.
       between.add(await ask(time, target))
     }
     isOver = true

@@ -1,7 +1,7 @@
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { secretFields } from '../../src/core/secret-fields.ts'
 
-/** The secrets that the flows sent or received. The tests search for them in all other output. */
+/** The secrets that the tests sent or received. The tests search for them in places that must contain no secret. */
 export interface Canaries {
   add(kind: string, value: string): void
   /** Adds the secrets in an operation's answer. */
@@ -26,7 +26,7 @@ export function createCanaries(): Canaries {
       for (const item of [data].flat() as { attributes?: Record<string, unknown> }[]) {
         for (const field of secretFields(operation)) {
           const value = item?.attributes?.[field]
-          // Any output may contain three digits by chance, so the search includes the field's name.
+          // A code of three digits may occur in any output by chance, so the search includes the field's name.
           if (typeof value === 'string' && field === 'cvv') add(`${operation.name}.cvv`, `"cvv":"${value}"`)
           else if (typeof value === 'string') add(`${operation.name}.${field}`, secretPart(value))
         }
@@ -34,7 +34,7 @@ export function createCanaries(): Canaries {
     },
     values,
     hitsIn: (places) => {
-      // Removes backslashes, because JSON that contains JSON has escaped quotes.
+      // Removes backslashes, because quotes are escaped in JSON that is inside other JSON.
       const plain = Object.entries(places).map(([place, text]) => [place, text.replaceAll('\\', '')] as const)
       return [...values].flatMap(([value, kind]) =>
         plain.filter(([, text]) => text.includes(value)).map(([place]) => `${kind} in ${place}`),
@@ -43,7 +43,10 @@ export function createCanaries(): Canaries {
   }
 }
 
-/** Returns the secret part of a string: in a URL, the last query value or, without a query, the end of the path. */
+/**
+ * Returns the secret part of a string. In a URL, this is the last value of the query or, without a query, the last part
+ * of the path. Any other string is secret as a whole.
+ */
 function secretPart(value: string): string {
   if (!/^https?:/.test(value)) return value
   const { pathname, searchParams } = new URL(value)

@@ -72,7 +72,7 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
     const log = { debug: line, info: line, warn: line, error: line }
     let url = ''
     const publicUrl = () => url
-    // Sleeps by the real clock. A fake sleep advances the clock, which would end a wait for a person at once.
+    // Sleeps in real time. A fake sleep would advance the clock and so immediately end a wait for a person.
     const realSleepSystem = { ...system, sleep: realSystem.sleep }
     const config = loadConfig({ env: settings, flags: {} })
     const site = await createSite({ config, service, store, publicUrl, system: realSleepSystem, log })
@@ -118,7 +118,7 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
 }
 
 const agreeingPerson: Person = {
-  // The host offers only forms. To answer a link, the person would have to open a page.
+  // The host offers only forms. To answer a request that has a link, the person would have to open a page.
   modes: { form: {} },
   answer: ({ requestedSchema }) => {
     const names = Object.keys(requestedSchema?.properties ?? {})

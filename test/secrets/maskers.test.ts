@@ -44,7 +44,7 @@ describe.each(untrustedTextMaskers)('in %s', (name) => {
   })
 })
 
-/** Long strings. A masker that takes linear time needs moments; one that takes quadratic time would need hours. */
+/** Long strings. A masker in linear time handles each in a moment; a masker in quadratic time would need hours. */
 const longStrings = {
   digits: '7'.repeat(1_000_000),
   'groups of digits': '7123 '.repeat(200_000),
@@ -61,7 +61,7 @@ const longCases = Object.entries(maskers).flatMap(([name, masked]) =>
   Object.entries(longStrings).map(([kind, text]) => ({ name, kind, masked, text })),
 )
 
-// Outside the deep run, tests every seventh pair, which covers each string once and each masker at least once.
+// Outside the deep run, tests every seventh pair. These pairs cover each string once and each masker at least once.
 test.each(sampleOf(longCases, 7))('the masker of $name handles many $kind in linear time', ({ masked, text }) => {
   expect(masked(text).length).toBeGreaterThan(0)
 })

@@ -13,7 +13,7 @@ import { disguisedNumbers, secretNames, secretTexts } from './samples.ts'
 /** Matches ids, UUIDs and SHA-256 hashes, which may contain a secret's digits by chance. It matches no secret. */
 const idOrHash = /(?<![\da-f])(?:[\da-f]{64}|[\da-f]{32}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?![\da-f])/g
 
-/** Sends each secret in many parts of refused requests and tool calls, so no record may contain the secret. */
+/** Sends each secret in many parts of requests and tool calls. All are refused. No record may contain the secret. */
 onEachDatabase('secrets in refused requests', (database) => {
   let world: World
   let connection: Connected

@@ -25,8 +25,8 @@ import { secretNames, secretTexts } from './samples.ts'
 const cli = await runResource('cli')
 
 /**
- * Returns the names of the secrets that a text contains, even if escaped for HTML, XML or JSON. Ignores ids and hashes,
- * because they may contain the same digits by chance.
+ * Returns the names of the secrets that a text contains, whether or not they are escaped for HTML, XML or JSON. Ignores
+ * ids and hashes, because they may contain the same digits by chance.
  */
 function leaksIn(text: string): string[] {
   const unescaped = text
@@ -153,8 +153,8 @@ describe('the output of a simulation', () => {
 
 describe('the output of listen', () => {
   /**
-   * Runs `listen` and returns its whole output. The service answers with `status` and `answer`, but if the status is
-   * 200, its first answer is an empty list.
+   * Runs `listen` with a service that answers every request with `status` and `answer`. But if `status` is 200, the
+   * first answer is an empty list. Returns the whole output.
    */
   async function outputOf(status: number, answer: object, ...args: string[]): Promise<string> {
     let requestCount = 0

@@ -14,7 +14,7 @@ const token = `eyJ${'hbGciOi'.repeat(3)}.${'x'.repeat(20)}.${'y'.repeat(20)}`
 const groups = (between: string) => `4242${between}4242${between}4242${between}4242`
 const group = (name: string, text: string) => ({ name, text, secret: '4242' })
 
-/** Secrets in every form that was once left unmasked, and in similar forms. */
+/** Secrets in every form that a masker once missed, and in similar forms. */
 export const secretTexts: readonly SecretSample[] = [
   group('a card number', number),
   group('a card number with its expiry and code run together', `${number}1230123`),

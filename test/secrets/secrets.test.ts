@@ -91,7 +91,7 @@ async function usePages({ on: { world }, canaries }: Flows): Promise<void> {
     const answer = await world.service.fetch(new Request('http://127.0.0.1:4010/checkout/pay', { ...init, body }))
     return (await answer.json()) as { data?: { attributes: { manageToken: string } }; errors?: unknown }
   }
-  // The first number is refused, because it is not a test card of the sandbox. The second number is one.
+  // The sandbox refuses the first number, because it is not a test card. The second number is a test card.
   expect((await pay(number)).errors).toBeDefined()
   const { data } = await pay('4242424242424242')
   canaries.add('manageToken', String(data?.attributes.manageToken))

@@ -16,7 +16,7 @@ const cents = fc.integer({ min: 1, max: 500_000 })
 const product = (id: string) =>
   fc.record({ price: cents, available: fc.boolean() }).map((one) => ({ ...one, id, name: id }))
 
-/** Shops with every kind of price: extras, taxes, shipping, and carts that are split into two orders. */
+/** Shops with everything that affects a price: extras, taxes, shipping, and carts that are split into two orders. */
 const shops: fc.Arbitrary<PricedShop> = fc.record({
   name: fc.constant('A shop'),
   products: fc.tuple(product('a'), product('b'), product('c')),

@@ -15,7 +15,7 @@ onEachDatabase('payments at a shop', (database) => {
   })
   afterEach(() => world.drop())
 
-  /** For each decline code, card details that cause it, and the number of declined card transactions that it leaves. */
+  /** For each decline code: card details that cause it, and how many declined card transactions the payment adds. */
   const cases: Record<keyof typeof shopDeclines, { declines: number; typed(checkout: Started): Promise<object> }> = {
     card_not_accepted: { declines: 0, typed: async ({ shopName }) => (await cardFor(world, shopName)).typed },
     wrong_card_details: {

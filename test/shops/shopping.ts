@@ -54,7 +54,6 @@ export async function orderNow(world: World, orderId: string, sent?: Sent) {
   return (await world.get(`/simulations/shop-orders/${orderId}`, sent)).json.data.attributes
 }
 
-/** Advances the sandbox clock. */
 export async function letPass(world: World, ms: number): Promise<void> {
   const answer = await world.post('/simulations/clock/advance', { seconds: ms / 1000 })
   if (answer.status !== 200) throw new Error(answer.text)

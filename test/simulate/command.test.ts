@@ -21,12 +21,12 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-/** Starts `simulate` with its temporary files in `folder`. `ended` resolves when it and its servers have exited. */
+/** Starts `simulate` with temporary files in `folder`. `ended` resolves when the command and its servers have ended. */
 function run(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli, 'simulate', ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A separate process group, as in a shell.
+    // Runs the command in a separate process group, as a shell does.
     detached: true,
   })
   let stdout = ''
@@ -37,7 +37,7 @@ function run(args: readonly string[], env: Record<string, string> = {}) {
   child.stderr.on('data', (chunk) => {
     stderr += chunk
   })
-  // The servers share the command's stderr, which therefore closes only after the last of them ends.
+  // The servers share the command's stderr, so it closes only after the last server has ended.
   const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
     child.once('close', (code) => resolve({ code, stdout, stderr }))
   })

@@ -10,7 +10,8 @@ const settings = {
 }
 
 /**
- * Makes purchases that succeed only when retried. Returns by how many ms the sandbox clock got ahead of the real one.
+ * Makes purchases that succeed only when retried. Returns how much farther than the real clock the sandbox clock
+ * advanced meanwhile, in ms.
  */
 async function measureClockAdvance({ isolated, purchases }: { isolated: boolean; purchases: number }): Promise<number> {
   const world = await openInProcess(settings, { isolated })
@@ -37,7 +38,7 @@ async function measureClockAdvance({ isolated, purchases }: { isolated: boolean;
 }
 
 it('a simulation on its own sandbox does not wait for retries, but advances the sandbox clock to the time of each retry', async () => {
-  // Each purchase is retried after one second by the sandbox clock, but takes far less real time.
+  // Each retry comes one second later on the sandbox clock, but far less than a second later in real time.
   expect(await measureClockAdvance({ isolated: true, purchases: 6 })).toBeGreaterThan(3_000)
 })
 

@@ -21,7 +21,7 @@ const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}
 export function localTarget(fault: Fault = (fetch) => fetch, database = databases[0]): Target {
   const open = async () => {
     if (database === undefined) throw new Error('no database')
-    // The clock starts on January 29, because February 2026 has no 29th.
+    // The clock starts on a day that the next month lacks: February 2026 has no 29th.
     const system = fakeSystem({ now: Date.UTC(2026, 0, 29, 9) })
     const { store, drop } = await database.create(system)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000_000_000, log: quiet })
@@ -88,7 +88,7 @@ export function simulateInProcess(options: Partial<SimulationOptions> = {}) {
 export const matches = (request: Request, method: string, path: RegExp) =>
   request.method === method && path.test(new URL(request.url).pathname)
 
-/** Changes the successful answers to matching requests. */
+/** Returns a fault that applies `change` to the successful answers to matching requests. */
 export const alterAnswers =
   (method: string, path: RegExp, change: (text: string) => string): Fault =>
   (fetch) =>
@@ -98,7 +98,7 @@ export const alterAnswers =
     return new Response(change(await response.text()), response)
   }
 
-/** Sends each matching POST request twice, with different idempotency keys. */
+/** Returns a fault that sends each matching POST request twice, with different idempotency keys. */
 export const sendTwice =
   (path: RegExp): Fault =>
   (fetch: Fetch) =>
@@ -107,7 +107,7 @@ export const sendTwice =
     return fetch(request)
   }
 
-/** Returns the request with another idempotency key. */
+/** Returns a copy of the request with a different idempotency key. */
 export function rekey(request: Request): Request {
   const changed = new Request(request)
   changed.headers.set('Idempotency-Key', `${request.headers.get('Idempotency-Key')} again`)

@@ -59,7 +59,7 @@ const actions: Record<string, Partial<Action> & { tool: Tool }> = {
 
 /**
  * The results that docs/service.md#card-transaction-status defines, and the wallet's balance afterwards in cents. Each
- * key is a status and an action. If the two are not listed together, the action is refused with 409.
+ * key is a status and an action. If a status and an action have no entry, the action is refused with 409.
  */
 const expectedResults: Record<string, { result: string; available: number; total: number }> = {
   'authorized, capture all': { result: 'captured', available: 800, total: 800 },

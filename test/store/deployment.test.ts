@@ -23,7 +23,7 @@ onEachDatabase('the environment of a database', (database) => {
   })
   afterEach(() => drop())
 
-  /** Returns the fake system with a real `sleep`, so that it really waits for locks. */
+  /** Returns the fake system with a real `sleep`, so that stores really wait for locks. */
   const patient = () => ({ ...system, sleep: realSystem.sleep })
 
   const service = (environment: Environment, at = store) =>

@@ -10,8 +10,8 @@ import { sampleOf } from '../support/depth.ts'
 import { createSite, lists, pathsOf, type Site } from './list-reads.ts'
 
 /**
- * Requests every list, and checks SQLite's plans for the queries that the service runs. The plans use no statistics, so
- * the number of rows does not matter.
+ * These tests request every list, and check SQLite's plans for the queries that the service runs. The plans use no
+ * statistics, so they do not depend on the number of rows.
  */
 
 let site: Site
@@ -111,8 +111,8 @@ function scans(steps: Step[]): string[] {
 }
 
 /**
- * Returns the steps that may sort more rows than a page has. Omits sorts of rows that are found by walking an index or
- * by ids, because there are few such rows.
+ * Returns the steps that may sort more rows than a page has. Omits a sort if the query finds its rows by their ids or
+ * by `createIndexWalk`, because there are few such rows.
  */
 function sorts(sql: string, steps: Step[]): string[] {
   const sorting = steps.filter(({ detail }) => detail.startsWith('USE TEMP B-TREE'))
@@ -124,11 +124,11 @@ function sorts(sql: string, steps: Step[]): string[] {
 }
 
 /**
- * Returns the columns that a query compares with several values although the index does not contain them. Such a query
- * may read more rows than a page has.
+ * Returns the columns that a query compares with several values, but that are not in the index that the query uses.
+ * Such a query may read more rows than a page has.
  */
 function members(sql: string, steps: Step[]): string[] {
-  // Events are read in windows of a fixed size.
+  // A query with this condition reads events only from a window of a fixed size.
   if (sql.includes('"sequence" >= ?')) return []
   const bound = new Set(steps.flatMap(({ detail }) => [...detail.matchAll(/(\w+)=\?/g)].map(([, name]) => name)))
   const wanted = [...sql.matchAll(/"(\w+)" in \((?:\?|'\w+'|select)/g)].map(([, name = '']) => name)
@@ -138,7 +138,7 @@ function members(sql: string, steps: Step[]): string[] {
 /** Columns that need no index: each row is joined to only one agent, and a wallet's agents have the same `partyId`. */
 const joinedFilters: readonly string[] = ['agents.status', 'walletAgents.partyId']
 
-/** Returns the columns that a query with a limit filters by although the index that it uses does not contain them. */
+/** Returns the columns by which a query with a limit filters, but that are not in the index that the query uses. */
 function filters(sql: string, steps: Step[]): string[] {
   if (!sql.includes(' limit ?')) return []
   const bound = steps.flatMap(({ detail }) => [...detail.matchAll(/(\w+)(?:=\?| IS NULL)/g)].map(([, name]) => name))

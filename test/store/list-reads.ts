@@ -5,10 +5,10 @@ import { addGrant } from '../isolation/places.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, addUserToken, createWorld, type World } from '../support/world.ts'
 
-/** A party that has records and a customer, and the credentials of everyone who may list these records. */
+/** A party that has records and a customer, and the credentials of all callers who may list the party's records. */
 export interface Site {
   world: World
-  /** The secret of each credential, and the query parameters that it adds to every list request. */
+  /** The secret of each credential, and the query parameters of every list request with that credential. */
   callers: Record<string, { key: string; query: Record<string, string> }>
   /** The values of path parameters and filters, by name. */
   values: Record<string, string>
@@ -62,7 +62,6 @@ export async function createSite(database: TestDatabase): Promise<Site> {
   }
 }
 
-/** The operations that return lists. */
 export const lists = Object.values<OperationDefinition>(catalogue).filter(({ result }) => result === 'page')
 
 /**

@@ -22,8 +22,9 @@ async function execute(url: string, statements: string): Promise<void> {
 }
 
 /**
- * Returns the state of a database that a refusal must not change: the SQLite file, its mode and the names of the files
- * next to it, or the names of the tables and indexes on PostgreSQL.
+ * Returns the state of a database, which must not change if the service refuses to open the database. On SQLite, the
+ * state is the file, its mode and the names of the files next to it. On PostgreSQL, it is the names of the tables and
+ * indexes.
  */
 async function readState(url: string): Promise<unknown> {
   if (url.startsWith('sqlite:')) {

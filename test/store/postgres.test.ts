@@ -83,7 +83,7 @@ describe('the store on PostgreSQL', () => {
       await end.promise
     })
     await taken.promise
-    // There are more transactions than connections. Half of them may share a database transaction.
+    // There are more transactions than connections. Half of the transactions may share a database transaction.
     const waiting = times(60, (index) =>
       store.transaction(
         async (tx) => {
@@ -149,7 +149,7 @@ describe('the store on PostgreSQL', () => {
     const { store, drop } = await postgres.create()
     await store.transaction(({ db }) => db.schema.alterTable('parties').renameTo('gone').execute())
     const reading = async () => {
-      // The lock fails during these reads, when nothing is waiting for it.
+      // Locking the party fails during these reads, while nothing is waiting for the lock.
       for (let count = 0; count < 5; count++) await store.read(({ db }) => db.selectFrom('clock').selectAll().execute())
     }
     await expect(store.transaction(reading, { partyId: 'pty_1', kind: 'test' })).rejects.toThrow(/"?parties"? does not/)
