@@ -11,12 +11,12 @@ import { sampleOf } from '../support/depth.ts'
 
 /**
  * Returns the maximum number of database round trips for a request. A read needs one round trip to look up the caller
- * and the time, and more to look up its records.
+ * and the time, and further round trips to look up its records.
  */
 const maxRoundTrips = (operation: OperationDefinition) =>
   higherLimits[operation.name] ?? (operation.effect === 'read' ? 3 : 6)
 
-/** The limits of operations that look up several records in sequence. */
+/** The higher limits of operations that look up several records one after another. */
 const higherLimits: Readonly<Record<string, number>> = {
   advance_sandbox_clock: 9,
   approve_approval: 7,
@@ -74,7 +74,10 @@ test.each(sampleOf(operations, 4))('$name needs no more database round trips tha
   expect(await roundTripsOf(operation)).toBeLessThanOrEqual(maxRoundTrips(operation))
 })
 
-/** Returns the number of round trips of a second call. The first call makes the process remember the credential. */
+/**
+ * Returns the number of round trips of an operation's second call. The first call makes the process remember the
+ * credential.
+ */
 async function roundTripsOf(operation: OperationDefinition): Promise<number> {
   const cell = cellsOf(operation).find(
     ({ expected, sample, target, filter }) =>
@@ -101,12 +104,16 @@ async function roundTripsOf(operation: OperationDefinition): Promise<number> {
 }
 
 /**
- * Counts database round trips. Queries that a connection sends before an earlier one is answered share a round trip. A
- * connection answers its queries in order, so the count does not depend on speed.
+ * Counts database round trips. A query that a connection sends before an earlier query is answered shares the round
+ * trip of that query. PostgreSQL answers the queries of a connection in order, so the count does not depend on the
+ * speed of the server.
  */
 function countRoundTrips(): { stop(): number } {
   const { query } = pg.Client.prototype
-  /** Returns whether the query ends a read. Nothing waits for the answer to such a query. */
+  /**
+   * Returns whether the query ends the transaction of a read. Such a query is not counted, because nothing waits for
+   * its answer.
+   */
   const isEnd = (statement: unknown) => (statement as { text?: string }).text === 'rollback'
   const connections = new Map<object, { started: number; answered: number }>()
   pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {

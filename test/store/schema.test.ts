@@ -7,7 +7,10 @@ import { addWallet } from './wallets.ts'
 
 type Columns = Record<string, string>
 
-/** Returns the declared type of each column, by table and column. The row types come from these declarations too. */
+/**
+ * Returns the declared type of each column, by table and column. The TypeScript types of the rows come from the same
+ * declarations.
+ */
 function declaredColumns(): Columns {
   const columns: Columns = {}
   for (const [name, table] of Object.entries<Table>(tables)) {

@@ -203,8 +203,8 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
       await addWallet(tx)
       await sql`insert into child values (1)`.execute(tx.db)
     })
-    // PostgreSQL commits each transaction separately and reports the violated constraint; SQLite refuses the whole
-    // group.
+    // SQLite commits transactions in groups, and refuses the whole group if its commit fails. PostgreSQL commits this
+    // transaction alone, so the error names the violated constraint.
     await expect(orphan).rejects.toThrow(name === 'sqlite' ? StoreBusyError : /foreign key/)
     expect(await walletIds(store)).toEqual([])
   })

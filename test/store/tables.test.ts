@@ -3,7 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { tables } from '../../src/service/store/schema/tables.ts'
 
-/** Checks which files of the store query which tables. Each test also proves with a bad sample that it can fail. */
+/**
+ * Checks which tables the files of the store query, which files contain DDL, and what the lower folders import. Each
+ * test also checks invalid samples, which proves that the test can fail.
+ */
 
 const folder = fileURLToPath(new URL('../../src/service/store/', import.meta.url))
 const files = new Map(
@@ -12,7 +15,10 @@ const files = new Map(
     .map((path) => [path.replaceAll('\\', '/'), readFileSync(folder + path, 'utf8')]),
 )
 
-/** The file that may query each table. Its name is that of the file in `schema/` that declares the table. */
+/**
+ * For each table, the file that may query it. This file has the same name as the file in `schema/` that declares the
+ * table.
+ */
 const queryFiles = new Map(
   Object.keys(tables).map((table) => {
     const declaration = [...files].find(([path, text]) => path.startsWith('schema/') && declares(text, table))
@@ -20,7 +26,7 @@ const queryFiles = new Map(
   }),
 )
 
-/** The tables of other files that each file may join to its own table. All are joined by an id. */
+/** For each file, the tables of other files that it may join to its own table. All of these joins are by an id. */
 const joined: Record<string, readonly string[]> = {
   'access-tokens.ts': ['credentials', 'agents'],
   'agent-cards.ts': ['wallets', 'walletPermissions'],
@@ -42,16 +48,16 @@ function declares(text: string, table: string): boolean {
   return text.includes(`export const ${table} = table(`)
 }
 
-/** The tables of other files that each file may query in any way. */
+/** For each file, the tables of other files that it may query in any way. */
 const alsoSelected: Record<string, readonly string[]> = {
-  // An event may concern any record, which is found by its id.
+  // An event may concern a row of any of these tables. The row is found by its id.
   'event-records.ts': ['parties', 'complianceCases', 'delegations'],
   // One statement reads the card, the wallet and the agent of a purchase.
   'agent-cards.ts': ['agents'],
   // One statement reads the wallet, the party and the agent of a payment.
   'wallets.ts': ['parties', 'agents'],
   'mcp-changes.ts': ['activity'],
-  // The chart of runs can be filtered by agent and program, which are in `runs`.
+  // The chart of runs can be filtered by agent and program, which are columns of `runs`.
   'run-minutes.ts': ['runs'],
   // The search reads the entries of all runs.
   'run-search.ts': ['runEntries'],
@@ -68,7 +74,7 @@ function foreignTables(path: string, text: string): string[] {
     ...text.matchAll(/\b(selectFrom|insertInto|preparedInsert|updateTable|deleteFrom|\w+Join)\(\s*'(\w+)/g),
   ]
   return named.flatMap(([, verb = '', table = '']) => {
-    // A name without a query file is not a table but another part of the statement.
+    // A name that is not in `queryFiles` is not a table but, for example, a common table expression.
     if (!queryFiles.has(table) || queryFiles.get(table) === path || alsoSelected[path]?.includes(table)) return []
     if (verb.endsWith('Join') && joined[path]?.includes(table)) return []
     return [`${path} queries the table ${table}: move the query to ${queryFiles.get(table)}`]

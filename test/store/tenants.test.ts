@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { columnsOf, keyOf, type Table } from '../../src/service/store/schema/table.ts'
 import { tables } from '../../src/service/store/schema/tables.ts'
 
-/** Tables with a `partyId` that are queried without it, each with the reason. */
+/** Tables that have a `partyId` but are queried without it, each with the reason. */
 const queriedWithoutParty: Readonly<Record<string, string>> = {
   accessTokens: 'a token is found by its hash',
   cardPages: 'a page is found by the hash in its URL',

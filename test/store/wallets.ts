@@ -33,7 +33,7 @@ export async function walletIds(store: Store): Promise<string[]> {
 export const times = <T>(count: number, make: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)))
 
-/** Inserts parties that differ only in their ids, so that tests can lock them. */
+/** Inserts parties that tests can lock. They differ only in their ids. */
 export async function addParties(store: Store, ids: readonly string[]): Promise<void> {
   const row = {
     partyType: 'ORG',

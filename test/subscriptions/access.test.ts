@@ -37,7 +37,10 @@ onEachDatabase('access to subscriptions', (database) => {
     await world.drop()
   })
 
-  /** Returns a request for each operation on a subscription, in an order in which all but `resume` can succeed. */
+  /**
+   * Returns functions that each send the request of one operation on a subscription. If they are called in the returned
+   * order, all operations except `resume` can succeed.
+   */
   function attempts(id: string, sent: Sent = {}, customer?: string) {
     const party = customer === undefined ? {} : { customerPartyId: customer }
     const query = customer === undefined ? '' : `?customerPartyId=${customer}`

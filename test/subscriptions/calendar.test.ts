@@ -28,7 +28,7 @@ describe('due days', () => {
     expect(days.split(' ').map((_, steps) => dueDay(anchor, unit, count, steps))).toEqual(days.split(' '))
   })
 
-  /** Finds a due day without the code under test, by walking through the calendar one day at a time. */
+  /** Finds a due day by walking through the calendar one day at a time, without the code under test. */
   function walk(anchorDay: string, { unit, count }: Interval, steps: number): string {
     let ms = Date.parse(anchorDay)
     const day = () => new Date(ms).toISOString().slice(0, 10)
@@ -43,7 +43,8 @@ describe('due days', () => {
       if (day().endsWith('-01')) months++
     }
     if (steps === 0) return anchorDay
-    // This is the first day of the due month. Continue to the anchor's day of the month, or to the last day.
+    // `ms` is now the first day of the due month. Continue to the anchor's day of the month; in a shorter month, to its
+    // last day.
     const month = day().slice(0, 7)
     for (;;) {
       if (Number(day().slice(8)) === anchorDate) return day()

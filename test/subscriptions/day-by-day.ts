@@ -1,7 +1,10 @@
 import type { CardBehavior } from '../../src/service/rules/card-behaviors.ts'
 import { dayMs } from './merchant.ts'
 
-/** A command to one subscription. A `card` command applies from the payment that is `ahead` after the next payment. */
+/**
+ * A command to one subscription. A `card` command sets how the card behaves, beginning `ahead` payments after the next
+ * payment (by default, with the next payment).
+ */
 export type Command =
   | { do: 'card'; behavior: CardBehavior; ahead: number | undefined }
   | { do: 'resume' }
@@ -10,7 +13,7 @@ export type Command =
 
 /**
  * A slow model of billing that follows the specification literally: it goes through every midnight and checks whether a
- * charge is due that day. The service must give the same results.
+ * charge is due on that day. The service must give the same results.
  */
 export class DayByDay {
   nowMs: number
@@ -91,7 +94,7 @@ export class DayByDay {
     if (this.#final || next === null) return
     const day = (this.nowMs - this.#due(next)) / dayMs
     if (this.#collects && [0, 1, 3, 5].includes(day)) this.#charge(next)
-    // While collection is stopped, a payment is missed when its window closes, seven days after its due day.
+    // While collection is stopped, a payment is missed seven days after its due day.
     if (this.status === 'needs_attention' && day === 7) this.missed.push(next)
   }
 

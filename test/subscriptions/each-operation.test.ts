@@ -64,7 +64,8 @@ describe.each(databases)('each operation on a subscription in each status on $na
   const all = Object.entries(outcomes).flatMap(([operation, states]) =>
     Object.entries(states).map(([status, outcome]) => ({ operation, status: status as Status, outcome })),
   )
-  // Outside the deep run, PostgreSQL runs every eighth case. Only the subscriptions of cases that run are created.
+  // Outside the deep run, only every eighth case runs on PostgreSQL. Subscriptions are created only for the cases that
+  // run.
   const cases = database === sqlite ? all : sampleOf(all, 8)
   const statuses = database === sqlite ? subscriptionStatuses : sampleOf(subscriptionStatuses, 8)
 

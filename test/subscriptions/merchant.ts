@@ -22,7 +22,7 @@ export interface Merchant {
    * @throws Error if the request is refused
    */
   create(attributes?: Attributes, sent?: Sent): Promise<string>
-  /** Creates a subscription, makes payment 1 in its checkout, and returns its id. */
+  /** Creates a subscription, pays payment 1 in the checkout, and returns the id of the subscription. */
   active(attributes?: Attributes, card?: string): Promise<string>
   checkout(id: string, card?: string, sent?: Sent): Promise<Answer>
   card(id: string, behavior: string, fromPaymentNumber?: number, sent?: Sent): Promise<Answer>
@@ -36,13 +36,16 @@ export interface Merchant {
   to(when: string): Promise<void>
   /** Advances the sandbox clock by a whole or fractional number of days. */
   pass(days: number): Promise<void>
-  /** Returns the charged payments in the order of their numbers. */
+  /** Returns the subscription's charged payments in the order of their numbers. */
   charged(id: string): Promise<SubscriptionPaymentRow[]>
   /** Returns the number and day of each charged payment, such as `2 2026-02-15`. */
   chargedOn(id: string): Promise<string[]>
 }
 
-/** Creates a client for the actions of a merchant and a payer. It uses the public API of the given world. */
+/**
+ * Returns functions that act as a merchant and a payer through the public API of the given world. Only `charged` and
+ * `chargedOn` read the world's database.
+ */
 export function merchant(world: World): Merchant {
   const simulate = (id: string, action: string) => `/simulations/subscriptions/${id}/${action}`
   const checkout: Merchant['checkout'] = (id, card = 'approves', sent) =>
@@ -95,7 +98,8 @@ export function ok(answer: Answer): Answer {
 
 /**
  * Checks that each payment was charged at most once, and that each charge is one posting from the payer's card to the
- * subscription's wallet, at the time of the charge. Also checks all books. Returns the ledger entries of the charges.
+ * subscription's wallet, at the time of the charge. Also checks all invariants of `proveBooks`. Returns the ledger
+ * entries of the charges.
  */
 export async function proveCharges({ store }: Pick<World, 'store'>): Promise<LedgerEntryRow[]> {
   const { entries } = await proveBooks(store)

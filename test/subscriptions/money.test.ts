@@ -33,7 +33,7 @@ onEachDatabase('the money of subscriptions', (database) => {
   const numbers = async (id: string) => (await shop.charged(id)).map(({ paymentNumber }) => paymentNumber)
   const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort()
 
-  /** Starts another service, as in a second process: on the same database and clock, with its own connections. */
+  /** Starts another service on the same database and clock but with its own connections, as another process would. */
   async function startOtherService() {
     const store = await openStore({ url: world.url, system: world.system })
     const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -160,11 +160,13 @@ onEachDatabase('the money of subscriptions', (database) => {
     }
     const paid = await proveCharges(world)
     const now = Date.parse((await world.get('/simulations/clock')).json.data.attributes.now)
-    // A service that waits for a lock sleeps, and each sleep advances the shared fake clock by milliseconds.
+    // While a service waits for a lock, it sleeps for some milliseconds at a time, and each sleep advances the shared
+    // fake clock.
     const waitedMs = now - (Date.UTC(2026, 0, 15, 12) + 12 * 11 * 86_400_000)
     expect(waitedMs).toBeGreaterThanOrEqual(0)
     expect(waitedMs).toBeLessThan(60_000)
-    // Subscriptions 0, 4 and 8 are monthly, with a card that approves. The clock went from January 15 to May 27.
+    // Subscriptions 0, 4 and 8 are monthly, and their cards approve. The clock went from January 15 to May 27, so five
+    // payments of each were due.
     for (const index of [0, 4, 8]) expect(await numbers(String(ids[index]))).toEqual([1, 2, 3, 4, 5])
     expect(paid.length).toBeGreaterThan(100)
   })

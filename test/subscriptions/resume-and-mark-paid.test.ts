@@ -4,8 +4,9 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, monthly, ok, proveCharges, termsOfParts } from './merchant.ts'
 
-// Payment 1 is paid on January 15, and each later one is due on the 15th of its month. A payment is tried on its due
-// day and 1, 3 and 5 days later, so payment 2 has its last try on February 20. Its window closes on February 22.
+// Payment 1 is paid on January 15, and each later payment is due on the 15th of its month. A payment is tried on its
+// due day and 1, 3 and 5 days later, so the last try of payment 2 is on February 20. If collection stops earlier and is
+// not resumed, payment 2 is missed on February 22, seven days after its due day.
 onEachDatabase('resuming, marking paid and completing a subscription', (database) => {
   let world: World
   let shop: Merchant

@@ -9,8 +9,8 @@ export const finalNulls = { nextPayment: null, attention: null, checkoutUrl: nul
 export const nonFinal = ['pending', 'active', 'past_due', 'needs_attention'] as const
 
 /**
- * Creates a subscription that will have the status on February 21. To reach `past_due` or `needs_attention` by then, it
- * gets a card that fails on February 15.
+ * Creates a subscription that will have the status on February 21. For `past_due` and `needs_attention`, the card fails
+ * on February 15, when payment 2 is due.
  */
 export async function createInState(shop: Merchant, status: Status): Promise<string> {
   const id = await shop.create({ ...termsOfParts(4), expiresInMinutes: null })

@@ -9,7 +9,7 @@ import { type Merchant, merchant, monthly, proveCharges, termsOfParts } from './
 
 const total = { description: 'Course', every: { unit: 'week', count: 2 }, totalAmount: 1000, taxAmount: 0 } as const
 
-/** Attributes that are refused, and the field that the error's pointer names. */
+/** Attributes that are refused, each with the field that the error's pointer names. */
 const refused: [name: string, attributes: Record<string, unknown>, pointer: string][] = [
   ['a missing description', { ...monthly, description: undefined }, 'description'],
   ['an empty description', { ...monthly, description: '' }, 'description'],
@@ -51,7 +51,8 @@ const refused: [name: string, attributes: Record<string, unknown>, pointer: stri
 const accepted: [name: string, attributes: Record<string, unknown>][] = [
   ['a description of 1 character', { ...monthly, description: 'x' }],
   ['a description of 200 characters', { ...monthly, description: 'x'.repeat(200) }],
-  // JSON Schema's maxLength, used by the OpenAPI document, counts characters (RFC 8259), not UTF-16 code units.
+  // The OpenAPI document declares the limit as `maxLength`. This keyword counts characters (RFC 8259), not UTF-16 code
+  // units.
   ['a description of 200 emoji', { ...monthly, description: '😀'.repeat(200) }],
   ['an interval of 1 week', { ...monthly, every: { unit: 'week', count: 1 } }],
   ['an interval of 25 weeks', { ...monthly, every: { unit: 'week', count: 25 } }],

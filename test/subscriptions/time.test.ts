@@ -45,8 +45,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const) }) },
 )
 /**
- * The hours between two commands. Half of the values lead from noon, when a history starts, to a midnight, because
- * charges are made at midnight.
+ * The number of hours before a command. Half of the values lead from noon to a midnight, because a history starts at
+ * noon and charges are made at midnight.
  */
 const hours = fc.oneof(
   fc.integer({ min: 1, max: 200 }),
@@ -61,8 +61,8 @@ const history = fc.record({
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 
 /**
- * Applies a history to the billing rules, without the service. `stopsBetween` returns the times at which billing also
- * runs between two commands.
+ * Applies a history to the billing rules, without the service. Billing runs before each command and at the end. It also
+ * runs at the times that `stopsBetween` returns.
  */
 function applyHistory(
   { terms: proposed, initialBehavior, commands, restHours }: History,
@@ -117,9 +117,12 @@ function attempt(work: () => void): string {
   }
 }
 
-/** Random stops between two commands, as fractions of the time between them. */
+/** Random stops in a period between two commands, as fractions of that period. */
 const stops = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
-/** Returns a function that converts these fractions to timestamps, and adds the midnight before each. */
+/**
+ * Returns a function that converts fractions of a period to timestamps. For each timestamp, it adds the midnight before
+ * that time, or the start of the period if that is later.
+ */
 const stopsAt = (shares: readonly number[]) => (fromMs: number, toMs: number) =>
   shares
     .flatMap((share) => {
@@ -190,8 +193,8 @@ describe('the billing rules, without the service', () => {
 
 onEachDatabase('billing through the service', (database) => {
   /**
-   * Runs the histories of several subscriptions in one sandbox over REST. Returns the final ledger and what the API
-   * shows at the end, with placeholders for ids.
+   * Runs the histories of several subscriptions over REST in one sandbox. Returns the statuses of the answers, and the
+   * final subscriptions, wallet and ledger. Placeholders replace the ids.
    */
   async function finalStates(stories: readonly History[], shares: readonly number[]) {
     const world = await createWorld(database)

@@ -9,19 +9,20 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export const commandLineSource = join(root, 'src/cli.ts')
 
 /**
- * Bundles the command line for tests, and returns the path of its entry point. Tests start it hundreds of times, and
- * the bundle starts three times as fast as the 600 source files. In the deep run, some tests start the source instead.
+ * Bundles the command line for tests, and returns the path of the entry point in the bundle. Tests start the command
+ * line hundreds of times, and the bundle starts three times as fast as the 600 source files. In the deep run, some
+ * tests start the source instead.
  */
 export async function bundledCommandLine(): Promise<string> {
   return join(await bundleInCache(commandLineSource), 'server/cli.js')
 }
 
 /**
- * Creates the bundle in a folder named after the hash of its content. Parallel test runs then share the folder, and
- * Node.js can use its compile cache.
+ * Creates the bundle in a folder that is named after the hash of the bundle. Parallel test runs then share the folder,
+ * and Node.js can use its compile cache.
  */
 async function bundleInCache(entry: string): Promise<string> {
-  // The bundler is imported only here, because that takes half a second and many test runs need no bundle.
+  // The bundler is imported only here, because importing it takes half a second and many test runs need no bundle.
   const { bundle } = await import('../../scripts/bundle.ts')
   const cache = join(root, 'node_modules/.cache/payments-mcp')
   const temporary = join(cache, `made-by-${process.pid}`)

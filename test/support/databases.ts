@@ -24,8 +24,8 @@ export const databases: readonly TestDatabase[] = [sqlite, postgres]
 export const databasesForLong: readonly TestDatabase[] = isDeep ? databases : [sqlite]
 
 /**
- * Declares tests that must pass on every database. PostgreSQL is several times slower than SQLite, so only every eighth
- * test runs on it outside the deep run.
+ * Declares tests that must pass on every database. PostgreSQL is several times slower than SQLite, so outside the deep
+ * run, only every eighth test runs on PostgreSQL.
  */
 export function onEachDatabase(name: string, tests: (database: TestDatabase) => void): void {
   describe.each(databases)(`${name} on $name`, (database) => {
@@ -37,10 +37,10 @@ export function onEachDatabase(name: string, tests: (database: TestDatabase) => 
 export interface TestDatabase {
   name: 'sqlite' | 'postgres'
   /**
-   * Creates a database with the schema but no records. `drop` closes the store. On PostgreSQL it also empties the
-   * database for this worker's next test. That is twenty times as fast as creating a new database, so every test can
-   * have its own world.
-   * @param from a SQLite file to copy; by default one without records. PostgreSQL ignores it.
+   * Creates a database with the schema. `drop` closes the store. On SQLite, it then deletes the file. On PostgreSQL, it
+   * usually empties the database for the next test of this worker. Emptying a database is twenty times as fast as
+   * creating one, so every test can have its own world.
+   * @param from a SQLite file to copy; by default, a file with the schema but no records. PostgreSQL ignores it.
    */
   create(system?: System, from?: string): Promise<{ store: Store; url: string; drop(): Promise<void> }>
   /** Creates a database without a schema. Close all stores that use it before calling `drop`. */
@@ -79,14 +79,14 @@ async function createEmptySqlite(): Promise<EmptyDatabase> {
   const directory = await mkdtemp(join(inject('fastDirectory'), 'payments-mcp-sqlite-'))
   return {
     url: `sqlite:${join(directory, 'payments.sqlite')}`,
-    // Retries, because a service that closes its store may still use the files for a moment.
+    // Retries, because a service may still use the files for a moment after its store is closed.
     drop: () => rm(directory, { recursive: true, force: true, maxRetries: 10 }),
   }
 }
 
 async function createPostgres(system: System = realSystem) {
   const database = spare.pop() ?? (await createReusable())
-  // The fake `sleep` would advance the test's clock whenever a transaction waits before its retry.
+  // The fake `sleep` would advance the clock of the test whenever a transaction waits before a retry.
   const storeSystem: System = isSerializable ? { ...system, sleep: realSystem.sleep } : system
   const store = await openStore({ url: database.url, system: storeSystem })
   const drop = async () => {
@@ -117,11 +117,14 @@ async function createReusable(): Promise<ReusableDatabase> {
   return { ...database, client }
 }
 
-/** If a test leaves this many rows, its database is not reused, because deleting them slows down later tests. */
+/**
+ * If a test leaves this many rows, its database is not reused. Even after deletion, so many rows would slow down later
+ * tests.
+ */
 const tooManyRows = 5_000
 
 /**
- * Restores the rows of the template. Returns false if the database cannot be reused, because a test changed its tables,
+ * Restores the rows of the template. Returns false if the database cannot be reused because a test changed its tables,
  * cut its connections or left too many rows.
  */
 async function restoreTemplate(client: pg.Client): Promise<boolean> {

@@ -19,8 +19,8 @@ const usualSeed = 'seed'
 const draws = new WeakMap<System, { hasUsualSeed: boolean; count: number }>()
 
 /**
- * Returns the counter of a system's random blocks if the system was created with the default time and seed and has not
- * been used since, otherwise undefined. Assign its `count` to skip blocks.
+ * Returns the counter of random blocks if the system has the default seed and time and has not generated any block yet.
+ * Otherwise returns undefined. Set the counter's `count` to skip blocks.
  */
 export function untouchedDraws(system: System): { count: number } | undefined {
   const draw = draws.get(system)
@@ -74,7 +74,10 @@ export function fakeSystem({ now = usualNow, seed = usualSeed } = {}): FakeSyste
   return system
 }
 
-/** Creates a fake system whose clocks all read `Date`, as some libraries do. The test sets the time of `Date`. */
+/**
+ * Creates a fake system whose clocks all read `Date`, for tests of libraries that also read `Date`. The test sets the
+ * time of `Date`.
+ */
 export function dateSystem(): FakeSystem {
   const now = () => Date.now()
   return { ...fakeSystem(), now, elapsed: now, uptime: now, databaseNow: now }

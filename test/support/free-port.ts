@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-/** A range below the ports that systems use for outgoing connections (Linux: from 32768, others: from 49152). */
+/**
+ * A range below the ports that operating systems use for outgoing connections (Linux: from 32768, others: from 49152).
+ */
 const ports = { from: 20_000, to: 32_000 }
 
-/** Returns a free port of this machine that no outgoing connection can take before the test uses it. */
+/** Returns a free port of this machine. No outgoing connection can take this port before the test uses it. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(ports.from, ports.to)

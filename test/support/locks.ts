@@ -2,8 +2,9 @@ import pg from 'pg'
 import { expect } from 'vitest'
 
 /**
- * Runs a statement in a PostgreSQL transaction that stays open, so that requests wait for its locks. `waitUntilBlocked`
- * resolves when `count` statements wait for a lock. `release` commits, and the statements continue in order.
+ * Runs a statement in a PostgreSQL transaction that stays open, so that requests have to wait for the locks of this
+ * transaction. `waitUntilBlocked` resolves when `count` statements are waiting for a lock. `release` commits the
+ * transaction. The waiting statements then continue in order.
  */
 export async function holdLocks(url: string, statement: string) {
   const [holder, watcher] = [new pg.Client({ connectionString: url }), new pg.Client({ connectionString: url })]

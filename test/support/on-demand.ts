@@ -19,8 +19,8 @@ declare module 'vitest' {
 }
 
 /**
- * Resources that all tests of a run share. Each is prepared when a test first needs it, because a run of only a few
- * test files usually needs none.
+ * Resources that all tests of a run share. Each resource is prepared when a test first needs it, because a run of only
+ * a few test files usually needs no such resource.
  */
 export interface RunResources {
   postgres: PostgresServer
@@ -28,7 +28,10 @@ export interface RunResources {
   cli: string
 }
 
-/** Starts the server that prepares the resources of a test run. Returns a function that stops and removes them. */
+/**
+ * Starts the server that prepares the resources of a test run. Returns a function that stops this server and
+ * PostgreSQL, and deletes the directory of the run.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const fast = await fastDirectory()
   const directory = await mkdtemp(join(fast, 'payments-mcp-tests-'))
@@ -56,15 +59,18 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   }
 }
 
-/** Returns a function that calls `make` only once. */
+/**
+ * Returns a function that calls `make` the first time, and returns the same promise every time. The promise is also in
+ * `started`.
+ */
 function once<T>(make: () => Promise<T>) {
   const call = Object.assign(() => (call.started ??= make()), { started: undefined as Promise<T> | undefined })
   return call
 }
 
 /**
- * Returns the directory that Linux has in memory if there is room for a few hundred databases, otherwise the system's
- * temporary directory. In memory, creating a database is twenty times as fast.
+ * Returns `/dev/shm`, which Linux keeps in memory, if it has room for a few hundred databases. Otherwise returns the
+ * temporary directory of the system. In memory, creating a database is twenty times as fast.
  */
 async function fastDirectory(): Promise<string> {
   const memory = '/dev/shm'

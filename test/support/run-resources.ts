@@ -1,7 +1,7 @@
 import { inject } from 'vitest'
 import type { RunResources } from './on-demand.ts'
 
-/** Returns a resource that all tests of the run share. The first request prepares it. */
+/** Returns a resource that all tests of the run share. The first request for a resource prepares it. */
 export function runResource<Name extends keyof RunResources>(name: Name): Promise<RunResources[Name]> {
   const resource = resources.get(name) ?? requestResource(name)
   resources.set(name, resource)

@@ -1,8 +1,8 @@
 import pg from 'pg'
 
 /**
- * The failure rates: one in 100 statements and one in 30 commits. Failures are more frequent than under any real load,
- * but too rare to use up the attempts of a transaction.
+ * The failure rates: one in 100 statements and one in 30 commits. Failures are more frequent than under any real load.
+ * However, they are so rare that a transaction does not run out of attempts.
  */
 const oneIn = { statement: 100, commit: 30 } as const
 
@@ -14,11 +14,11 @@ const isControl = /^(rollback|savepoint|set|release)\b/
 
 /**
  * Implements `TEST_POSTGRES=serializable`: makes all transactions serializable, and makes random statements and commits
- * fail with 40001. The server itself raises the error, so it really rolls the transaction back and refuses later
- * statements.
+ * fail with 40001. The server itself raises the error. Therefore, the server really aborts the transaction and refuses
+ * its later statements.
  */
 export function makeSerializable(): void {
-  // Each test file loads this module again, but the driver only once, so the driver may already be changed.
+  // Each test file loads this module again, but not the driver. Therefore, the driver may already be changed.
   if (pg.Client.prototype.query.name === changedName) return
   const seed = Number(process.env.TEST_SEED ?? process.pid)
   console.info(`PostgreSQL is serializable, with random failures. Repeat them with TEST_SEED=${seed}.`)
@@ -37,7 +37,7 @@ export function makeSerializable(): void {
     if (!inside.has(this)) return send(config)
     const isCommit = text === 'commit'
     if (isCommit || text === 'rollback') inside.delete(this)
-    // A failed commit also ends the transaction.
+    // A commit that fails must also end the transaction, so a rollback comes first.
     if (isCommit) return random() * oneIn.commit < 1 ? fail(`rollback; ${failingSql}`) : send(config)
     return !isControl.test(text) && random() * oneIn.statement < 1 ? fail(failingSql) : send(config)
   }

@@ -22,7 +22,7 @@ type Flat = Omit<McpServerOptions, 'choice' | 'api' | 'people' | 'run' | 'change
   Omit<People, 'states'> &
   Changes
 
-/** The options of an MCP server that a test may set, as one flat object. */
+/** The options that a test may set for an MCP server, as one flat object. */
 export type GivenOptions = Pick<Api, 'client'> & { [Name in keyof Flat]?: Flat[Name] | undefined } & {
   instanceId?: () => string
   note?: Run['note']
@@ -30,7 +30,9 @@ export type GivenOptions = Pick<Api, 'client'> & { [Name in keyof Flat]?: Flat[N
   principal?: string
 }
 
-/** Returns complete options for an MCP server. By default all tools are offered, and most options have no effect. */
+/**
+ * Returns complete options for an MCP server. By default, all tools are offered, and most optional features are off.
+ */
 export function serverOptions({ environment = 'sandbox', ...overrides }: GivenOptions): McpServerOptions {
   const { cardDetails, confirm, confirmAbove } = loadConfig({
     env: { PAYMENTS_ENVIRONMENT: environment },

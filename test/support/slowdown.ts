@@ -1,6 +1,6 @@
 const measuredCpuMs = 20
 
-/** Returns the factor by which other processes slow this one down now; 1 on an idle machine. */
+/** Returns the factor by which other processes slow down this process at the moment; 1 on an idle machine. */
 function slowdown(): number {
   const startMs = performance.now()
   const start = process.cpuUsage()
@@ -12,8 +12,8 @@ function slowdown(): number {
 }
 
 /**
- * Returns an estimate of the time that a step would have taken on an idle machine. Measures the load only if the step
- * took longer than promised.
+ * Returns an estimate of how long a step would have taken on an idle machine. If the step took less time than promised,
+ * returns `tookMs` without measuring the load.
  */
 export function idleMachineMs(tookMs: number, promisedMs: number): number {
   return tookMs < promisedMs ? tookMs : tookMs / slowdown()

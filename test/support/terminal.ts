@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process'
 
-/** Whether util-linux's `script` is installed, which creates a terminal. npm packages for this need a compiler. */
+/**
+ * Whether util-linux's command `script` is installed, which runs a command in a terminal. The npm packages for this
+ * purpose need a compiler.
+ */
 export const hasTerminal =
   spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
 

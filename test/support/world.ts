@@ -24,13 +24,13 @@ import { type FakeSystem, fakeSystem, untouchedDraws } from './fake-system.ts'
 
 /** The optional parts of a request. */
 export interface Sent {
-  /** The credential; by default the seeded agent's key. `null` sends none. */
+  /** The credential; by default, the key of the seeded agent. With `null`, no credential is sent. */
   key?: string | null
-  /** The idempotency key; by default a new one for each request. `null` sends none. */
+  /** The idempotency key; by default, a new one for each request. With `null`, no key is sent. */
   idempotencyKey?: string | null
   instanceId?: string | null
   attributes?: unknown
-  /** The whole body, which replaces `attributes` and their envelope. */
+  /** The whole body. It replaces `attributes` and the envelope around them. */
   body?: string
   headers?: Record<string, string>
 }
@@ -66,7 +66,7 @@ export interface World {
   customerPartyId(): Promise<string>
   /**
    * Drops the database of the world.
-   * @throws if the test did not look at a refusal, or the service logged a bug
+   * @throws if the test never read a refusal that it received, or if the service logged a bug
    */
   drop(): Promise<void>
 }
@@ -77,13 +77,13 @@ export interface WorldOptions {
   system?: FakeSystem
   publicUrl?: () => string
   clientMetadata?: Config['clientMetadata']
-  /** The world that fills the sandbox; by default the package's own. */
+  /** The world that fills the sandbox; by default, the package's own world. */
   world?: ServiceOptions['world']
   /** Replaces the function that sends webhook deliveries. */
   send?: ServiceOptions['send']
   /** Replaces the function that fetches documents of applications and keys of identity providers. */
   publicFetch?: ServiceOptions['publicFetch']
-  /** Renders a recorded call's result as a model saw it; by default, the console does not show results. */
+  /** Renders the result of a recorded call as a model saw it. By default, the console does not show results. */
   toolResultOf?: ServiceOptions['toolResultOf']
   /** Whether runs are recorded. Tests that count database queries turn this off, because recording adds queries. */
   keepsRuns?: boolean
@@ -125,7 +125,8 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
     await dropDatabase()
     const bugs = alarms.filter((line) => line.startsWith('Bug:'))
     if (bugs.length > 0) throw new Error(bugs.join('\n'))
-    // Outside the deep run, the PostgreSQL test that reads the refusal may be skipped.
+    // Outside the deep run, some tests are skipped on PostgreSQL. The test that would read the refusal may be one of
+    // them.
     if (unread.size > 0 && (isDeep || database.name === 'sqlite'))
       throw new Error(`The test did not look at these refusals:\n${[...unread].join('\n')}`)
   }
@@ -134,8 +135,8 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
 }
 
 /**
- * Returns a SQLite file with the default world. Each worker creates it once and then copies it, because a copy is three
- * times as fast as seeding.
+ * Returns a SQLite file with the default world. Each worker creates the file once and then copies it, because copying
+ * is three times as fast as seeding.
  */
 function seededFile(): Promise<Seeded> {
   seeded ??= seedFile()
@@ -165,8 +166,9 @@ async function seedFile(): Promise<Seeded> {
 }
 
 /**
- * Makes the test fail if it never reads this refusal, because after an unexpected refusal a test no longer checks what
- * it should. 503 is exempt: on a busy machine any of many simultaneous requests may get it, and it changes nothing.
+ * Makes the test fail if it never reads this refusal. After a refusal that it does not expect, a test no longer checks
+ * what it should. The status 503 is exempt: on a busy machine, any of many simultaneous requests may get it, and such a
+ * request changes nothing.
  */
 function trackRefusal(answer: Answer, request: string, unread: Set<string>): Answer {
   if (answer.status < 400 || answer.status === 503) return answer
@@ -174,7 +176,7 @@ function trackRefusal(answer: Answer, request: string, unread: Set<string>): Ans
   unread.add(refusal)
   return new Proxy(answer, {
     get: (target, name, receiver) => {
-      // `await` reads `then`, so reading it does not count.
+      // `await` reads `then`, so reading `then` does not count as reading the refusal.
       if (name !== 'then') unread.delete(refusal)
       return Reflect.get(target, name, receiver)
     },
@@ -182,8 +184,8 @@ function trackRefusal(answer: Answer, request: string, unread: Set<string>): Ans
 }
 
 /**
- * Creates a second service on the same database, as another process would, with its own system and clock. `drop` stops
- * only this service.
+ * Creates a second service on the same database, as another process would. The second service uses the given system and
+ * its clock. `drop` stops only this service.
  */
 export async function anotherProcess(world: World, system: FakeSystem): Promise<World> {
   const store = await openStore({ url: world.url, system })
@@ -283,7 +285,7 @@ export async function addPlainParty(
   return { partyId, walletId: wallet.id }
 }
 
-/** The parts of a world that are needed to create records; the environment is the sandbox by default. */
+/** The parts of a world that are needed to create records. By default, the environment is the sandbox. */
 type WorldParts = Pick<World, 'store' | 'system'> & Partial<Pick<World, 'environment'>>
 
 export async function addAgent(world: WorldParts, partyId: string, walletId: string, permissions: readonly string[]) {

@@ -42,7 +42,10 @@ describe('the output schemas of tools', () => {
   )
 })
 
-/** Returns the fields of a schema and their types. Ignores other keywords, because output schemas omit most of them. */
+/**
+ * Returns the fields of a schema with their types. Leaves out all other keywords, because output schemas omit most of
+ * them.
+ */
 function outline(schema: Schema): string[] {
   return fieldsOf(keepComparedParts(schema)).map(fieldLine)
 }

@@ -11,7 +11,9 @@ const environments = ['sandbox', 'production'] as const
 const tools = toolList(everyTool('sandbox'))
 const names = new Set(operations.map(({ name }) => name))
 
-/** Yields the path and the description of every argument in a schema. A list's description also covers its entries. */
+/**
+ * Yields the path and the description of every argument in a schema. The description of a list also covers its entries.
+ */
 function* argumentsIn(schema: Schema, path: string): Generator<[string, string]> {
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const inner = `${path}.${name}`
@@ -41,7 +43,9 @@ function repeatsPath(description: string, path: string): boolean {
   return [...words(description)].every((word) => nameWords.has(word))
 }
 
-/** Returns the similarity of two descriptions, from 0 to 1: the fraction of all their words that occur in both. */
+/**
+ * Returns the similarity of two descriptions, from 0 to 1: of all the words in them, the fraction that occurs in both.
+ */
 function similarity(one: string, other: string): number {
   const [left, right] = [words(one), words(other)]
   const both = [...left].filter((word) => right.has(word)).length
@@ -114,7 +118,7 @@ describe('the descriptions of tools', () => {
   })
 
   const toolNamesIn = (text: string) => (text.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []).filter((word) => !isValue(word))
-  /** Statuses, reasons and permissions, which look like tool names. */
+  /** The names in the schemas that look like tool names, such as statuses, reasons and permissions. */
   const values = new Set(JSON.stringify(documentOf('sandbox').components.schemas).match(/"[a-z]+(?:_[a-z]+)+"/g))
   const isValue = (word: string) => values.has(`"${word}"`) && !names.has(word)
 

@@ -16,7 +16,6 @@ export interface Document {
   }
 }
 
-/** An operation in the OpenAPI document. */
 export interface DocumentedOperation {
   operationId: string
   tags: string[]
@@ -55,7 +54,7 @@ export function operationIn(document: Document, { method, path }: OperationDefin
   return described
 }
 
-/** Returns the value itself, or the target of its `$ref`. */
+/** Returns the target of the `$ref` in the value. Returns the value itself if it has no `$ref`. */
 export function follow<T extends object>(value: T, document: Document): T {
   const { $ref } = value as { $ref?: string }
   if ($ref === undefined) return value
@@ -76,7 +75,7 @@ export function bodyOf({ requestBody }: DocumentedOperation): Schema | undefined
 
 const isSuccess = (status: string) => status.startsWith('2')
 
-/** Returns the status and the response of a success. */
+/** Returns the operation's success status and success response. */
 export function successOf({ responses }: DocumentedOperation): [status: string, Response] {
   const found = Object.entries(responses).find(([status]) => isSuccess(status))
   if (found === undefined) throw new Error('Bug: an operation has no success response')

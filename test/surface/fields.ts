@@ -1,4 +1,4 @@
-/** The JSON Schema keywords that this file interprets. It shows all other keywords unchanged. */
+/** A JSON Schema, with the types of its main keywords. */
 export interface Schema {
   [keyword: string]: unknown
   type?: string | string[]
@@ -17,12 +17,12 @@ export interface Field {
   optional: boolean
   /** The type, such as `string|null`, or the only permitted value, such as `"wallet"`. */
   kind: string
-  /** The constraints and the default, in short form: `1..100`, `date-time`, `= 10`. */
+  /** The constraints and the default in short form, such as `1..100`, `date-time` or `= 10`. */
   rules: string[]
   description: string | undefined
 }
 
-/** Returns the fields of a schema, nested ones included, in the order of the schema. */
+/** Returns the fields of a schema, including nested fields, in the order of the schema. */
 export function fieldsOf(schema: Schema, path = '', optional = false): Field[] {
   const { type, const: value, description, anyOf, properties, required = [], items, ...others } = unwrapNullable(schema)
   const kind = value === undefined ? [type ?? []].flat().join('|') : JSON.stringify(value)
@@ -36,7 +36,7 @@ export function fieldsOf(schema: Schema, path = '', optional = false): Field[] {
   const either = (anyOf ?? []).flatMap((variant, index) => fieldsOf(variant, `${path}/${index + 1}`))
   const inner = [...named, ...listed, ...either]
   if (inner.length > 0 && path === '') return inner
-  // A required object without a description adds nothing to its fields, so it gets no line.
+  // A required object without a description or rules adds nothing to its fields, so it gets no line.
   if (named.length > 0 && !optional && kind === 'object' && !description && field.rules.length === 0) return inner
   const [only, ...more] = [...named, ...listed]
   if (only === undefined || more.length > 0 || either.length > 0) return [field, ...inner]
@@ -85,6 +85,7 @@ function relationshipOf(schema: Schema): Pick<Field, 'kind' | 'rules'> | undefin
   }
 }
 
+/** Returns the constraints and the default in short form. A keyword without a short form is shown unchanged. */
 function rulesOf(schema: Schema): string[] {
   const { additionalProperties, propertyNames, format, pattern, enum: words, default: defaultValue, ...others } = schema
   const { minimum, exclusiveMinimum, maximum, minLength, maxLength, minItems, maxItems, ...otherKeywords } = others
@@ -105,7 +106,7 @@ function rulesOf(schema: Schema): string[] {
   return rules.map(String).filter((rule) => rule !== '')
 }
 
-/** Returns a range such as `1..100`. Omits bounds that every safe integer meets. */
+/** Returns a range such as `1..100`. Omits a bound that every safe integer meets. */
 function range(min: unknown, max: unknown, unit: string): string {
   const [from, to] = [min, max].map((bound) => (Math.abs(Number(bound)) < Number.MAX_SAFE_INTEGER ? bound : ''))
   return from === '' && to === '' ? '' : `${from ?? ''}..${to ?? ''}${unit}`

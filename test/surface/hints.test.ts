@@ -14,13 +14,15 @@ const entries = Object.entries<OperationDefinition>(catalogue) as [OperationKey,
 const changing = entries.filter(([, { effect }]) => effect !== 'read')
 const hints = new Map(toolList(everyTool('sandbox')).map(({ name, annotations }) => [name, annotations]))
 
-/** Operations that are not idempotent, but refuse an identical second call, so that it changes nothing. */
+/**
+ * Operations that are not idempotent, but refuse an identical second call. The second call therefore changes nothing.
+ */
 const noRepeats: readonly OperationKey[] = ['rotateAgentKey', 'simulateSubscriptionCheckout', 'payShopCheckout']
 
 /** Tables that every request may change, for example by recording its answer. */
 const requestTables = ['activity', 'partyHeads', 'activityResources', 'idempotencyRecords', 'rateLimits']
 requestTables.push('events', 'runs', 'runEntries', 'runMinutes')
-// Saving a snapshot a second time replaces the first one, so its rows differ.
+// Saving a snapshot a second time replaces the first snapshot, so the rows differ.
 requestTables.push('snapshots', 'snapshotRows')
 
 describe('the hint that a tool is idempotent', () => {

@@ -183,8 +183,8 @@ function patternsIn(value: unknown): string[] {
 }
 
 /**
- * Returns whether a pattern is ASCII and has no lookaround, backreference, Unicode property or `\u` escape. Each of
- * these features is missing in Python or in Go.
+ * Returns whether a pattern is ASCII and has no lookaround, backreference, Unicode property or `\u` escape. Python or
+ * Go lacks each of these features.
  */
 function isPortable(pattern: string): boolean {
   // Both constructors throw if the pattern is not valid.

@@ -16,7 +16,7 @@ const tools = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name, t
 const [first = [], ...others] = operations.map((operation) => errorsOf(operationIn(document, operation), document))
 const commonErrors = first.filter((error) => others.every((errors) => errors.includes(error)))
 
-/** The snapshot texts of operations and resources. The keys are the files in tools/ that declare the operations. */
+/** The snapshot texts of operations and resources, by the name of the file in tools/ that declares the operations. */
 const texts = await textsByFile()
 
 describe('the interface for agents and API clients', () => {
@@ -113,7 +113,7 @@ type Choice = Partial<ToolChoice> & Pick<ToolChoice, 'environment'>
 
 const toolNames = (choice: Choice) => toolList({ ...everyTool(choice.environment), ...choice }).map(({ name }) => name)
 
-/** Returns the text of each tool that differs if cards are masked. */
+/** Returns the text of each tool whose definition changes if card details are masked. */
 function maskedTools(): string[] {
   return toolList({ ...everyTool('sandbox'), cardDetails: 'masked' })
     .filter((tool) => digest(tool) !== digest(tools.get(tool.name)))

@@ -40,7 +40,6 @@ export function operationText(operation: OperationDefinition, { tool, document, 
   ])
 }
 
-/** Returns the title, followed by the indented lines. */
 export function textOf(title: string, lines: readonly string[]): string {
   return [title, ...lines.map((line) => `  ${line}`)].join('\n')
 }
@@ -69,13 +68,14 @@ function inputsOf(described: DocumentedOperation): Field[] {
 }
 
 /**
- * Returns one line for each argument that REST and the tool share, with the tool's description. The last line lists the
- * arguments that only REST or only the tool has.
+ * Returns one line for each argument that REST and the tool share, with the description from the tool. A last line
+ * lists the arguments that only REST has and those that only the tool has.
  */
 function inputLines(restFields: readonly Field[], toolFields: readonly Field[]): string[] {
   const byPath = new Map(toolFields.map((field) => [field.path, field]))
   const restPaths = new Set(restFields.map(({ path }) => path))
-  // In a tool, a list of {key, value} replaces an object with arbitrary keys.
+  // In a tool, a list of {key, value} replaces an object with arbitrary keys. The `key` and `value` of the entries are
+  // not extra arguments.
   const toolOnly = toolFields.filter(
     ({ path }) => path !== '' && !restPaths.has(path) && !/\[\]\.(key|value)$/.test(path),
   )

@@ -193,7 +193,7 @@ onEachDatabase('a sandbox', (database) => {
       expect(await availableCents(sandbox)).toBe(250_000)
       expect(Date.parse(await sandbox.clock.now()) - began).toBeLessThan(80_000_000)
       expect((await sandbox.faults.list()).filter(({ origin }) => origin === 'operation')).toEqual([])
-      // After the reset, an identical purchase does not count as a repeat of the first one.
+      // After the reset, an identical purchase does not count as a repeat of the first purchase.
       expect(await buy(client)).toMatchObject({ status: 'captured' })
       expect(await availableCents(sandbox)).toBe(250_000 - 4250)
       await sandbox.restore('one-purchase')

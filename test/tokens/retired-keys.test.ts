@@ -50,7 +50,7 @@ onEachDatabase('retired root keys', (database) => {
   const serviceOn = (store: Store): Service =>
     createService({ store, system: world.system, environment: 'sandbox', rateLimit: 1e6, log })
 
-  /** Returns the world's store, but runs each transaction through `around`. */
+  /** Returns a store that works like the store of the world, but passes each transaction to `around`, which runs it. */
   const storeWith = (around: <T>(run: () => Promise<T>) => Promise<T>): Store => ({
     dialect: world.store.dialect,
     clock: world.store.clock,
@@ -61,7 +61,10 @@ onEachDatabase('retired root keys', (database) => {
     transaction: (work, options) => around(() => world.store.transaction(work, options)),
   })
 
-  /** Creates a second service on the database, as another process would. It really waits for locks. */
+  /**
+   * Creates a second service on the database, as another process would. While it waits for a lock, it sleeps in real
+   * time.
+   */
   async function startOther(): Promise<Service> {
     const store = await openStore({ url: world.url, system: { ...world.system, sleep: realSystem.sleep } })
     opened.push(store)
@@ -94,8 +97,9 @@ onEachDatabase('retired root keys', (database) => {
   }
 
   /**
-   * Creates everything that depends on root keys. Returns a function that checks that all of it still works. After the
-   * restore of a snapshot, it expects that waiting calls and recorded responses are gone.
+   * Creates everything that depends on root keys. Returns a function that checks that all of it still works.
+   * `isRestored` means that a snapshot was restored in the meantime. In this case, the function expects that the
+   * pending call and the recorded response no longer exist.
    */
   async function makeDependents() {
     const party = { key: world.apiKey }
@@ -250,7 +254,7 @@ onEachDatabase('retired root keys', (database) => {
 
   test('keys can be retired after an earlier attempt was killed at any step', async () => {
     const works = await makeDependents()
-    // Only the deep run on SQLite tests every step; otherwise every fourth step is enough.
+    // The deep run on SQLite tests every step. All other runs test only every fourth step.
     const step = isDeep && database === sqlite ? 1 : 4
     for (let killedAt = 0; ; killedAt += step) {
       let stepsLeft = killedAt

@@ -126,7 +126,7 @@ onEachDatabase('the keys of a database', (database) => {
     }
     for (const secrets of [undefined, [newSecret]]) await expect(open(secrets)).rejects.toThrow(WrongSecretError)
     await expect(open()).rejects.toThrow(/^is required, because the keys in the database are encrypted/)
-    // To change the secret, the database must be opened once with the new and the old one.
+    // To change the secret, the database must be opened once with both the new secret and the old one.
     const changed = await open([newSecret, oldSecret])
     await expect(open([oldSecret])).rejects.toThrow(WrongSecretError)
     const after = await open([newSecret])

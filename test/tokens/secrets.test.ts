@@ -20,7 +20,7 @@ onEachDatabase('secrets', (database) => {
   }
   const post = (path: string, attributes: unknown, sent: Sent = {}) => send('POST', path, { ...sent, attributes })
 
-  /** Sends every kind of request about a card, including refused ones. */
+  /** Sends every kind of request about a card, including requests that are refused. */
   beforeAll(async () => {
     world = await createWorld(database)
     const customerPartyId = await world.customerPartyId()
@@ -96,8 +96,8 @@ onEachDatabase('secrets', (database) => {
     for (const row of rows) {
       expect(Object.keys(row).filter((column) => /cvv|cvc|securityCode|number|^pan$/i.test(column))).toEqual([])
       for (const value of Object.values(row)) {
-        // Searches for whole JSON strings, because encrypted values may contain any three characters by chance. Entries
-        // of the run log may contain the name `cvv`, but only with a masked value.
+        // Searches for the security code only as a whole JSON string, because an encrypted value may contain its three
+        // digits by chance. Entries of the run log may contain the name `cvv`, but only with a masked value.
         const text = typeof value === 'string' ? value.replaceAll(/\\*"cvv\\*":\\*"\[masked\]\\*"/g, '') : ''
         expect(text).not.toMatch(/cvv\\*"|"123"|^123$/i)
       }

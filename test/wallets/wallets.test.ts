@@ -45,7 +45,8 @@ onEachDatabase('wallets', (database) => {
 
   describe('the lifecycle of a wallet', () => {
     test('a new wallet is empty and has the given attributes', async () => {
-      // Ids begin with the time, and the list is sorted by id. A later time puts the new wallet first.
+      // Ids begin with the time of creation, and the list is sorted by id, newest first. Advancing the clock makes the
+      // new wallet newer than the main wallet, so the new wallet comes first.
       world.system.pass(1)
       const { data } = ok(await create({ displayName: 'Savings', description: 'For later', tags: { a: 'b' } })).json
       expect(data).toStrictEqual({
@@ -209,7 +210,7 @@ onEachDatabase('wallets', (database) => {
         await self.pay(1, { type: 'email', value: 'customer@sandbox.example' }, { walletId: main }),
         'forbidden',
       )
-      // The first wallet that is attached to an agent without wallets becomes its default.
+      // If an agent has no wallets, the first wallet that is attached to it becomes its default.
       expect(ok(await attach(main, agentId)).json.data.meta.walletAccess.isDefault).toBe(true)
       ok(await world.get(`/agent-cards/${card}`))
     })
@@ -329,7 +330,7 @@ onEachDatabase('wallets', (database) => {
       const newest = [internal, wire, deposit].sort().reverse()
       expect(await ids(owner())).toEqual(newest)
       expect(await ids(owner(), '?limit=1')).toEqual(newest.slice(0, 1))
-      // The agent is not attached to the new wallet, which the other two transfers use.
+      // The agent is not attached to the new wallet, so it cannot see the two transfers that use that wallet.
       expect(await ids({})).toEqual([wire])
       expectRefusal(await world.get(`/transfers/${deposit}`), 'forbidden')
       const types = { [deposit]: 'deposit', [wire]: 'withdrawal', [internal]: 'internal' }

@@ -17,14 +17,14 @@ function createRandom(seed: number): () => number {
   }
 }
 
-/** Creates wallets as many concurrent clients would. Each wallet adds one event to the outbox. */
+/** Creates wallets as many concurrent clients would. For each wallet, the service records one event. */
 async function createWalletsConcurrently(world: World, count: number): Promise<void> {
   let left = count
   const work = async () => {
     while (left > 0) {
       left -= 1
       const answer = await world.post('/wallets', { displayName: `Number ${left}` }, { key: world.apiKey })
-      // A request during a clock jump may get 503, which means that it had no effect. Another request replaces it.
+      // A request during a jump of the clock may get 503. It then had no effect, so another request replaces it.
       if (answer.status === 503) left += 1
       else if (answer.status >= 300) throw new Error(answer.text)
     }
@@ -48,8 +48,8 @@ async function idsOfEvents(world: World, from: Date): Promise<Set<string>> {
 /** The number of one-minute rounds after which the service has completed or given up every delivery. */
 const roundsOfAllAttempts = Math.ceil(pauseSeconds.reduce((sum, pause) => sum + pause / 60, 0)) + pauseSeconds.length
 /**
- * The number of rounds between two kills of the receiver. No pause between attempts may be a multiple of it: with 20,
- * the receiver was down at every retry of some events.
+ * The number of rounds between two kills of the receiver. No pause between delivery attempts may be a multiple of this
+ * number. With 20 rounds, the receiver was down at every retry of some events.
  */
 const roundsBetweenKills = 19
 
@@ -58,7 +58,7 @@ const testTimeoutMs = 1_200_000
 
 test.each([
   { database: sqlite, many: 10_000 },
-  // PostgreSQL is slower, so fewer events take about as long.
+  // PostgreSQL is slower. With fewer events, its test takes about as long as the SQLite test.
   { database: postgres, many: 1_000 },
 ] as const)(
   'each of $many events reaches a receiver that hangs, returns errors and restarts, on $database.name',
@@ -160,7 +160,7 @@ test.each([
     const arrived = new Set<string>()
     const chance = createRandom(kills)
     const refused = new Set<string>()
-    // Refuses each message at most once, because a second refusal would delay it by five minutes.
+    // Refuses each message at most once, because a second refusal would delay the message by five minutes.
     receiver.answer(({ json }) => {
       if (!refused.has(json.id) && chance() < 0.05) {
         refused.add(json.id)
@@ -184,7 +184,8 @@ test.each([
       for (let kill = 0; kill < kills; kill++) {
         const exited = new Promise((resolve) => served.process.once('exit', resolve))
         const working = Promise.all([1, 2].map(() => createWalletsUntilKilled(served.url, acknowledged)))
-        // Kills the process while it creates events, and every fourth time only after it has begun to deliver them.
+        // Kills the process after a wallet was created. Every fourth time, first waits until the process has also
+        // delivered an event.
         const [receivedCount, made] = [receiver.received.length, acknowledged.size]
         const isBusy = () => acknowledged.size > made && (kill % 4 !== 3 || receiver.received.length > receivedCount)
         for (let waited = 0; waited < 1_000 && !isBusy(); waited++) await sleep(10)

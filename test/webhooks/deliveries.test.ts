@@ -42,7 +42,8 @@ onEachDatabase('webhooks', (database) => {
     const { deliveries } = world.service
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     deliveries.start()
-    // The event wakes the deliveries. They then wait for a timer, which never fires in this test.
+    // Creating a wallet records an event, which wakes the deliveries. They then wait for a timer that never fires in
+    // this test.
     await world.post('/wallets', { displayName: 'New' }, { key: world.apiKey })
     await hooks.events('wallet.created')
     await deliveries.stop()
@@ -145,7 +146,7 @@ onEachDatabase('webhooks', (database) => {
     for (let count = 0; count < 8; count++) wallets.push(await hooks.createWallet(`Later ${count}`))
     receiver.answer(500)
     expect(await attemptInOneTurn()).toHaveLength(5)
-    // The webhook was failing already, so one failure is enough to end the second turn.
+    // The webhook was already failing when the second turn began, so one failure is enough to end that turn.
     expect(await attemptInOneTurn()).toHaveLength(1)
   })
 
@@ -192,7 +193,7 @@ onEachDatabase('webhooks', (database) => {
     receiver.answer(200)
     await hooks.sendLater(twoDays)
     expect(receiver.received).toHaveLength(attempts)
-    // Pending deliveries are sent once the receiver works and the webhook is enabled again.
+    // When the receiver works and the webhook is enabled again, the pending deliveries are sent.
     await hooks.change(dead, { status: 'ENABLED' })
     await hooks.deliver()
     expect(hooks.receivedIds().slice(attempts)).toContain(pendingWallet)
@@ -273,7 +274,7 @@ onEachDatabase('webhooks', (database) => {
     const wallets = [await hooks.createWallet()]
     await hooks.deliver()
     wallets.push(await hooks.createWallet())
-    // The first process still holds the lease.
+    // The first process still holds the lease, so the other process sends nothing.
     await other.service.deliveries.once()
     expect(hooks.receivedIds()).toEqual(wallets.slice(0, 1))
     world.system.pass(3_000)

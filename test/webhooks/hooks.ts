@@ -7,7 +7,10 @@ export interface Hook {
   secret: string
 }
 
-/** Returns functions that manage webhooks and deliveries as the world's party, and read what the receiver got. */
+/**
+ * Returns functions that manage webhooks and deliveries as the world's party. Only `receivedIds` reads from the
+ * receiver.
+ */
 export function webhookHelpers(world: World, receiver: Receiver) {
   const party = { key: world.apiKey }
   const read = async (path: string) => (await world.get(path, party)).json.data

@@ -9,7 +9,7 @@ let world: World
 let receiver: Receiver
 let hooks: WebhookHelpers
 let sent: number
-/** A promise that the test resolves to let the first message be answered. */
+/** The answer to the first message waits for this promise, which the test resolves. */
 let firstAnswer: PromiseWithResolvers<void>
 
 beforeEach(async () => {
@@ -40,7 +40,7 @@ const resend = async () => {
 test('a resend is not lost if it commits while the result of the first delivery is being stored', async () => {
   const delivering = hooks.deliver()
   await expect.poll(() => sent).toBe(1)
-  // The lock blocks the resend after it has added its delivery, but before it commits.
+  // The resend first adds its delivery. Before it can commit, it has to wait for this lock.
   const held = await holdLocks(world.url, 'lock table "activity" in exclusive mode')
   const again = resend()
   await held.waitUntilBlocked(1)

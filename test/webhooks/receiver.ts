@@ -14,9 +14,9 @@ export interface Received {
 export interface Receiver {
   url: string
   readonly received: Received[]
-  /** Sets the answer to later requests: a status with headers, or no answer ('never'). */
+  /** Sets the answer to later requests: a status, 'never' for no answer, or a function that chooses between them. */
   answer(status: number | 'never' | ((received: Received) => number | 'never'), headers?: Record<string, string>): void
-  /** Returns how many connections were ever opened to the receiver. */
+  /** Returns how many connections to the receiver have been opened since its start. */
   connections(): number
   close(): Promise<void>
 }

@@ -205,7 +205,10 @@ onEachDatabase('connections of webhook deliveries', (database) => {
   let receiver: Receiver
   let addressLists: Record<string, string[][]>
   const lookedUp: string[] = []
-  /** Resolves a name to the addresses that the test sets. Each call takes the next list; the last list is repeated. */
+  /**
+   * Resolves a name to the addresses that the test sets in `addressLists`. Each lookup of a name takes the name's next
+   * list of addresses. The last list is never used up.
+   */
   const lookup = ((name: string, options: { all?: boolean }, callback: (...found: unknown[]) => void) => {
     lookedUp.push(name)
     const lists = addressLists[name] ?? [['127.0.0.1']]
@@ -306,7 +309,7 @@ onEachDatabase('connections of webhook deliveries', (database) => {
     await hooks.create({ url: other.url })
     const wallet = await hooks.createWallet()
     const all = hooks.deliver()
-    // The first receiver gets its delivery, and never answers.
+    // The first receiver gets its delivery, but never answers.
     await expect.poll(() => receiver.received.length).toBe(1)
     await expect.poll(() => hooks.receivedIds()).toEqual([wallet])
     await receiver.close()

@@ -26,7 +26,7 @@ onEachDatabase('limits of a world file', (database) => {
     return result
   }
 
-  // Outside the deep run, PostgreSQL runs only the first test, so the shorter one comes first.
+  // Outside the deep run, only the first test of this block runs on PostgreSQL, so the shorter test comes first.
   test('a world with more than 100 passwords is refused at the 101st, and the error shows no password', async () => {
     const users = Array.from(
       { length: 101 },

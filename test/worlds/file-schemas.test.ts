@@ -13,7 +13,7 @@ const [isWorld, isScenarios] = ['world', 'scenarios'].map((name) =>
   ajv.compile(JSON.parse(read(`schemas/${name}.schema.json`))),
 )
 
-/** Returns the mistakes that an editor marks in a file with the file's JSON schema. */
+/** Returns the mistakes that an editor marks in a file if it knows the JSON schema of the file. */
 function mistakesIn(check: typeof isWorld, value: unknown): string[] {
   if (check === undefined || check(value)) return []
   return (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)

@@ -22,7 +22,7 @@ function mistakes(source: string | object): readonly string[] {
 
 const secret = 'topsecret-topsecret-topsecret'
 
-/** Contents of files of other programs, which somebody may pass by mistake or on purpose. */
+/** Contents of files that belong to other programs. Somebody may pass such a file by mistake or on purpose. */
 const foreignFiles = [
   'root:x:0:0:root:/root\ndaemon:x:1:1:passwords',
   '-----BEGIN PRIVATE KEY-----\npasswords\n-----END PRIVATE KEY-----',
@@ -285,7 +285,7 @@ parties:
         expect(lines.length).toBeLessThanOrEqual(21)
         for (const line of lines) {
           expect(line).toMatch(/^(w\.yaml:\d+:\d+ [^\p{Cc}]{1,700}|… and \d+ more\.)$/u)
-          // If the file itself contains one of these words, the error may quote it.
+          // If the file itself contains a word of `blunder`, the error may quote that word.
           if (!blunder.test(text)) expect(line).not.toMatch(blunder)
         }
         const count = text.split(/\r\n|\n|\r/).length
@@ -329,7 +329,7 @@ describe('a file other than a world', () => {
   })
 })
 
-/** Generates a valid world file with many of the possible fields. Its collections are lists or maps. */
+/** Generates a valid world file with many of the possible fields. Each collection in the file is a list or a map. */
 function worldFile() {
   const line = fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
@@ -376,7 +376,7 @@ function worldFile() {
     .filter(({ parties }) => Object.keys(parties as object).length > 0)
 }
 
-/** Generates arbitrary text. Some of it is a world file in which a few characters were replaced. */
+/** Generates arbitrary texts. Some of the texts are world files in which a few characters were replaced. */
 function anyText(): fc.Arbitrary<string> {
   const piece = fc.constantFrom(
     'parties',

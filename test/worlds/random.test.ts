@@ -9,12 +9,12 @@ import { createWorld } from '../support/world.ts'
 
 const amount = fc.integer({ min: 1, max: 5_000 })
 const price = fc.integer({ min: 50, max: 5_000 })
-/** Generates a time from `min` to `max` days, plus some hours, before the world begins. */
+/** Generates a time that is `min` to `max` days, plus up to 23 hours, before the world begins. */
 const moment = (min: number, max: number) =>
   fc.tuple(fc.integer({ min, max }), fc.integer({ min: 0, max: 23 })).map(([day, hour]) => ({ day, hour }))
 const asOffset = ({ day, hour }: { day: number; hour: number }) => `-${day * 24 + hour}h`
 const when = moment(0, 60).map(asOffset)
-/** No balance, or one that is larger than the total of all payments from the wallet. */
+/** No balance, or a balance that is larger than the total of all payments from the wallet. */
 const balance = fc.option(fc.integer({ min: 500_000, max: 900_000 }), { nil: undefined })
 
 const purchase = fc.record({ captured: fc.integer({ min: 1, max: 999 }), refunded: fc.integer({ min: 1, max: 999 }) })
@@ -25,7 +25,10 @@ const card = fc.record({
   bought: fc.option(fc.tuple(fc.constantFrom('captured', 'partially_captured', 'reversed', 'declined'), purchase)),
 })
 
-/** Converts a generated card to the form of a world file. Its purchase, if any, ends immediately. */
+/**
+ * Converts a generated card to the form of a world file. If the card has a purchase, the purchase ends at the time at
+ * which it was made.
+ */
 function cardOf({ issued, bought, ...fields }: typeof card extends fc.Arbitrary<infer C> ? C : never) {
   const purchases = (bought ? [bought] : []).map(([status, { captured, refunded }]) => ({
     amount: 1_000,

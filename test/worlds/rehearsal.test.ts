@@ -56,7 +56,7 @@ onEachDatabase('permission to manage the sandbox', (database) => {
           detail: 'Agents cannot manage this sandbox. Use the API key of its first party.',
         })
       }
-      // A permitted request can still fail, for example if there is no snapshot of the given name.
+      // A permitted request can still fail, for example if there is no snapshot with the given name.
       for (const { status } of [...(rehearsal ? [] : [agent]), await call(world.apiKey)]) {
         expect([200, 404, 409], name).toContain(status)
       }

@@ -6,7 +6,10 @@ import { pathInFile } from '../../src/worlds/fields.ts'
 import { worldSchema } from '../../src/worlds/schema.ts'
 import { momentMs } from '../../src/worlds/world-times.ts'
 
-/** Returns the validation errors of a world file as `path: message`, with paths as the file writes them. */
+/**
+ * Returns the validation errors of a world file as `path: message`. In a path, an entry of a map has its name instead
+ * of an index.
+ */
 function mistakes(file: unknown): string[] {
   const { error } = worldSchema.safeParse(file)
   return (error?.issues ?? []).map(({ path, message }) => `${pathInFile(file, path).join('.')}: ${message}`)
