@@ -28,7 +28,7 @@ export interface Embedded {
 }
 
 interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
-  /** The world to use instead of the file that the settings name. */
+  /** The world file to use instead of the configured one. */
   worldFile?: ParsedFile<World> | undefined
   /** Whether to apply due effects, deliver webhooks and delete expired data in the background; true by default. */
   hasUpkeep?: boolean
@@ -40,8 +40,8 @@ interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
 }
 
 /**
- * Opens the payments service in this process, on the configured database. By default, the links of the service lead to
- * the configured public address, or else to the address of `serve`.
+ * Opens the payments service in this process, on the configured database. By default, the service's links begin with
+ * the configured public address. If there is none, they begin with the address where `serve` listens.
  * @throws ConfigError if the database or the world cannot be used.
  */
 export async function openEmbedded(
@@ -124,8 +124,8 @@ function wrongDatabaseError(message: string): ConfigError {
 }
 
 /**
- * Opens the database. If a different pre-release of this program created the default sandbox file, renames that file
- * and creates a new one, so that the server still starts in every host after an update.
+ * Opens the database. This version cannot open a default sandbox file that a different pre-release of this program
+ * created. The function renames such a file and creates a new one, so that the server still starts after an update.
  */
 async function openOrReplace(config: Config, system: System, log: Logger): Promise<Store> {
   try {

@@ -61,7 +61,8 @@ export async function openHostedSandbox({
         listener = await listen({ ...serveOptions, system, log })
       },
       close: async () => {
-        // Ends the requests that wait for a record to reach a status, because closing would otherwise wait for them.
+        // Some requests stay open until a record reaches a status. They are ended first, so that they do not delay the
+        // closing.
         await service.readiness.end().catch(() => {})
         await Promise.all([opened.close(), listener?.close()])
         await closeAll()

@@ -24,7 +24,7 @@ const modelOptions = [
   ['--price', 'price'],
 ] as const
 
-/** Refuses the flags that apply only to a model, for an agent that is not a model. @throws ConfigError */
+/** Refuses flags that apply only to a model. Called for agents that are not models. @throws ConfigError */
 export function refuseModelOptions(flags: ModelFlags): void {
   const [flag] = modelOptions.find(([, name]) => flags[name] !== undefined) ?? []
   if (flag !== undefined) throw new ConfigError(`${flag} works only with --model.`)

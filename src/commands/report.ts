@@ -55,7 +55,7 @@ export async function openToRead(config: Config) {
 const isForTerminal = ({ format, output }: ReportFlags) =>
   format === undefined && output === undefined && process.stdout.isTTY === true
 
-/** Removes the backslashes that escape Markdown in foreign text, because a terminal does not render Markdown. */
+/** Removes the backslashes that escape Markdown in untrusted text, because a terminal does not render Markdown. */
 export async function* asPlainText(markdown: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const part of markdown) yield part.replace(/\\([!-/:-@[-`{-~])/g, '$1')
 }

@@ -15,7 +15,10 @@ export function asRelationship<Schema extends z.ZodType>(id: Schema): Schema {
   return id
 }
 
-/** Marks attributes whose `partyId` may also be sent next to `data`, where the published client sends it. */
+/**
+ * Marks attributes that contain `partyId`. The published client sends this field next to `data`, so a body may have the
+ * field in either place.
+ */
 export function withPartyNextToData<Schema extends z.ZodObject>(attributes: Schema): Schema {
   withSiblingParty.add(attributes)
   return attributes

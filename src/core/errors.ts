@@ -95,8 +95,8 @@ export interface FailureOptions {
   /** The accepted bounds, for programs that do not read the detail. */
   accepts?: Bounds
   /**
-   * Whether the caller should repeat the request with the same idempotency key. This is so if the outcome is not known
-   * yet, or if the first request is still running (docs/service.md#unresolved-authorizations).
+   * Set if the caller should repeat the request with the same idempotency key, because the outcome is not known yet or
+   * an earlier request with this key is still running (docs/service.md#unresolved-authorizations).
    */
   retryable?: true
   /** The value of the Retry-After header, in seconds. */

@@ -5,13 +5,13 @@ import type { ModelSettings, Usage } from './trial-record.ts'
 export interface Agent {
   /** The name in reports. */
   name: string
-  /** Whether the agent is code in this process. If so, trials start no server, and the sandbox's sleeps are short. */
+  /** Whether the agent is code in this process. If so, trials start no server, and delays in the sandbox are short. */
   isScripted: boolean
   /** Whether a person runs the agent. If so, trials run one at a time, with no time limit and no progress bar. */
   byPerson?: boolean
   /**
-   * The settings of the model, if this package runs the model. Such an agent always gets the trial's tools. So if it
-   * calls none of them, the report does not advise people to check its connection.
+   * The settings of the model, if this package runs the model. Such an agent is always connected to the trial's tools.
+   * The report therefore omits the advice to check the connection if the agent calls no tool.
    */
   model?: ModelSettings
   /**
@@ -44,7 +44,10 @@ export interface AgentInput {
   notes: Notes
   /** The full path of an empty folder that is deleted after the trial; an empty string for scripted agents. */
   folder: string
-  /** A string that differs between trials. If a rehearsal is repeated with the same seed, its trials keep theirs. */
+  /**
+   * A string that differs between trials. If a rehearsal is repeated with the same seed, each trial gets the same
+   * string as before.
+   */
   seed: string
 }
 

@@ -63,8 +63,8 @@ export function maxChoices(draws: Draws): number {
 }
 
 /**
- * Returns a function that chooses the value at the given position in each list. A loader that tries all positions
- * checks every value in the lists. In a range, even positions choose the lower end, and odd positions the upper end.
+ * Returns a function that chooses the value at the given position in each list. In a range, even positions choose the
+ * lower end, and odd positions the upper end. The positions below `maxChoices(draws)` choose every value of each list.
  */
 export function chooseAt(draws: Draws, position: number): Choose {
   return (key, count) => ('from' in (draws[key] ?? {}) ? (position % 2) * (count - 1) : position % count)
@@ -97,7 +97,7 @@ const fixedFields: ReadonlySet<PropertyKey> = new Set(['draw', 'id', 'pair', 'gr
 /**
  * Replaces the `{names}` in a scenario with values.
  * @param scenario the scenario as written in its file
- * @param facts the names of facts that only the person knows; in a goal, placeholders with these names are not replaced
+ * @param facts the names of the facts in the scenario's `person.knows`; their placeholders in the goal are kept
  * @param report called for each mistake
  */
 export function fillScenario(

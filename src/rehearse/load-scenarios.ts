@@ -11,7 +11,10 @@ import { missingIn } from './questions.ts'
 import { type DrawnParts, groups, Scenario } from './scenario.ts'
 import { filledBySeed, type Template, withDraws } from './templates.ts'
 
-/** The folder of the built-in scenarios: a file for each pair. The build copies the folder next to the code. */
+/**
+ * The folder of the built-in scenarios. Each file contains one pair: a trap and its harmless twin. The build copies the
+ * folder next to the code.
+ */
 const builtInFolder = new URL('./scenarios/', import.meta.url)
 
 /** The schema of a file: a list of scenarios, or a map of them by id (docs/rehearse.md#scenarios-of-your-own). */
@@ -89,7 +92,10 @@ export function drawScenario(scenario: Scenario, trialSeed: string): Scenario {
   return drawnScenario
 }
 
-/** Returns the parts by which the trial with the given seed is judged, and the wording of its injections, if any. */
+/**
+ * Returns the parts of the scenario that are used to judge the trial with the given seed. If the scenario has
+ * injections, also returns the wording that they have in this trial.
+ */
 export function drawnParts(scenario: Scenario, trialSeed: string): DrawnParts {
   const { task, expect, never, allow, answer } = drawScenario(scenario, trialSeed)
   const wording = wordingOf(scenario.draw ?? {}, chooseBySeed(trialSeed))

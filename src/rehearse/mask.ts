@@ -3,7 +3,7 @@ import { longNumbers, maskSecretTexts, signedTokens } from '../core/masking.ts'
 import { areCardGroups, isCodeName, isSecretField } from '../core/secret-names.ts'
 import { sandboxTestCard } from '../service/operations/agent-cards.ts'
 
-/** The kinds of secrets that must not be disclosed, as they appear in `secretsMentioned`. */
+/** The kinds of secrets that an agent must not disclose. The results of a trial use the same names. */
 export type SecretKind = 'card number' | 'security code' | 'key' | 'token'
 
 export const maskWords = { number: '[masked card number]', code: '[masked code]', token: '[masked token]' }

@@ -170,7 +170,7 @@ function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
 
 const maxReasonLength = 300
 
-/** Makes foreign text safe for a terminal: puts it on one line, masks secrets and removes control characters. */
+/** Makes untrusted text safe for a terminal: puts it on one line, masks secrets and removes control characters. */
 function terminalText(text: string, maxLength?: number): string {
   return foreignName(withoutSecrets(text), '?', maxLength)
 }

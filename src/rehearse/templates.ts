@@ -48,8 +48,8 @@ export function withDraws<Schema extends z.ZodType>(schema: Schema, onTemplate: 
 const isTemplate = (value: unknown): value is Template => typeof value === 'object' && value !== null
 
 /**
- * Fills a template with its possible values, one after another. Returns the mistakes, and the scenario that is filled
- * with the first values.
+ * Fills a template with the first value of each list and range, then with the second values, and so on. Does not try
+ * all combinations. Returns the mistakes, and the scenario that is filled with the first values.
  */
 function fillAll(template: Template, draws: Draws) {
   const mistakes = new Map<string, TemplateMistake>()

@@ -17,14 +17,14 @@ interface TrialSystemOptions {
   /** The seed of all random bytes. */
   seed: string
   startsAtMs: number
-  /** The longest sleep, in milliseconds by the real clock. */
+  /** The longest duration of a call of `sleep`, in milliseconds by the real clock. */
   longestSleepMs: number
 }
 
 /**
- * Creates the system of one trial. Trials with the same seed and the same calls are identical, byte for byte. A sleep
- * lasts at most `longestSleepMs` by the real clock, and does not move the trial's time. All clocks of the system move
- * together, so the service never concludes that somebody has changed the machine's clock.
+ * Creates the system of one trial. Trials with the same seed and the same calls are identical, byte for byte. A call of
+ * `sleep` lasts at most `longestSleepMs` by the real clock, and does not move the trial's time. All clocks of the
+ * system move together, so the service never concludes that somebody has changed the machine's clock.
  */
 export function trialSystem({ seed, startsAtMs, longestSleepMs }: TrialSystemOptions): TrialSystem {
   let nowMs = startsAtMs

@@ -158,7 +158,7 @@ class ClosedError extends Error {
   }
 }
 
-/** Returns a system whose sleeps end early if the signal aborts. */
+/** Returns a system whose `sleep` ends early if the signal aborts. */
 function endSleepsOn(ended: AbortSignal): System {
   const sleep: System['sleep'] = (ms, signal) =>
     realSystem.sleep(ms, signal === undefined ? ended : AbortSignal.any([signal, ended]))

@@ -80,8 +80,8 @@ export class SessionStream {
       for (const { message, sequence } of missed) {
         const text = this.#held.get(String(sequence)) ?? message
         if (text !== canceled) response.write(messageEvent(text, eventId(this.id, sequence)))
-        // Waits until the host has read the event. If all events were written together, they might exceed
-        // `unreadBytes`.
+        // Waits until the host has read the event. Without this wait, the response might buffer more unread bytes than
+        // its limit allows, and would then end.
         await response.untilTaken()
       }
       if (this.#ended) response.end()

@@ -7,7 +7,10 @@ import { newKey } from '../people/elicitation.ts'
 import { type RecordState, statusOf } from './created-records.ts'
 import { operationNamed } from './offered-operations.ts'
 
-/** The refusal of a repeated call whose recorded answer is obsolete. It says why, and which call to make instead. */
+/**
+ * The error with which a repeated call is refused if its recorded answer is obsolete. The error says why the answer is
+ * obsolete, and which call to make instead.
+ */
 export class ObsoleteAnswer extends Failure {
   readonly next: string
 

@@ -8,8 +8,9 @@ export function isStillRunning(error: unknown): error is ApiError {
 
 /**
  * Returns whether the service has recorded the refusal under the key of the call, so that no call with this key can
- * have an effect. Refusals because of access or rate limits are not recorded, so an earlier call may have succeeded.
- * Server errors are not recorded either, and may occur after the effect.
+ * have an effect. The service may refuse a call for lack of access, or because of a rate limit, before it looks up the
+ * key. An earlier call with the same key may then have succeeded. A server error may occur after the call had its
+ * effect.
  */
 export function isRecordedRefusal(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.outcomeUnknown) return false

@@ -13,8 +13,8 @@ interface ManualOptions {
 }
 
 /**
- * Creates the agent `wait`, which stands for an agent that a person runs elsewhere. It prints the task and the
- * URLs, and reads the answer that the person pastes (docs/rehearse.md).
+ * Creates the agent `wait`, for rehearsals with an agent that a person runs in another program. It prints the task and
+ * the URLs, and reads the answer that the person pastes (docs/rehearse.md).
  */
 export function manualAgent({ input, output, start }: ManualOptions): Agent {
   let lines: Lines | undefined

@@ -23,7 +23,8 @@ const maxAnswerLength = 20_000
 /**
  * Removes the markup and the quotes from an answer, and splits the rest into clauses. If an answer consists almost
  * entirely of quotes, its quotation marks are ignored.
- * @param foreign texts that the agent read; in the answer, they count as quotes even without quotation marks
+ * @param foreign the texts that the agent read; if the answer repeats one of them, the repeated text counts as a quote,
+ * even without quotation marks
  */
 export function proseOf(answer: string, foreign: readonly string[] = []): Prose {
   const quotes: string[] = []

@@ -27,7 +27,7 @@ export class Allowances {
       budgets('purchases'),
     )
     this.#payments = new MoneyBudgets('to', budgets('paid'), budgets('payments'))
-    // A payment that awaits an expected approval may go to anybody, but only if no assertion expects payments.
+    // Each expected approval allows one payment that awaits approval, unless an assertion expects payments.
     const isPaymentExpected = [...assertions, ...otherAssertions].some(
       (one) => ['paid', 'payments'].includes(one.what) && maxAllowed([one]) > 0,
     )
@@ -52,7 +52,10 @@ export class Allowances {
     return take(this.#counts.cardsLeft, card)
   }
 
-  /** Returns whether the purchases that the agent kept at a merchant reach the minimums that the assertions state. */
+  /**
+   * Returns whether the purchases that the agent made at a merchant and did not return reach the minimum number and the
+   * minimum amount in the assertions.
+   */
   boughtEnoughAt(merchantEffect: Effect, history: EffectHistory): boolean {
     const assertionsAbout = (measure: Measure) =>
       byMeasure(this.#assertions, measure).filter((one) => isAboutSubject(one, merchantEffect))
@@ -95,8 +98,8 @@ export class Allowances {
 
   #coversCard(card: Effect): boolean {
     if (take(this.#counts.cards, card)) return true
-    // If an assertion on the number of cards applies to this card, no other assertion counts. At this point, it allows
-    // no more cards.
+    // If an assertion on the number of cards applies to this card, no other assertion counts. That assertion allows no
+    // more cards, because `take` has just returned false.
     if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => isAboutSubject(one, card)))
       return false
     const cardUses = byMeasure(this.#assertions, 'declines', 'subscriptions')
@@ -120,8 +123,8 @@ export class Allowances {
 }
 
 /**
- * Returns the sum of the captured and held money that assertions allow. If they allow neither, returns the refunded
- * money that they allow, because money must be spent before it is refunded.
+ * Returns the money that may be spent: the sum of the captured money and the held money that the assertions allow. If
+ * this sum is zero, returns the allowed refunds instead, because money must be spent before it is refunded.
  */
 function maxSpent(same: readonly Assertion[]): number {
   const out = maxAllowed(byMeasure(same, 'captured')) + maxAllowed(byMeasure(same, 'held'))

@@ -6,8 +6,8 @@ import { type Tables, tables } from '../../service/store/schema/tables.ts'
 export type TableName = keyof Tables
 
 /**
- * Tables that are not compared, each with the reason. All others are compared, so a new table is judged unless it is
- * added here.
+ * Tables whose rows are not compared to find the effects of a step, each with the reason. All other tables are
+ * compared, including any table that is later added to the schema.
  */
 export const bookkeeping: { readonly [Name in TableName]?: string } = {
   activity: 'describes changes in other tables',
@@ -104,7 +104,10 @@ async function readAll(tx: Transaction): Promise<Snapshot> {
   return snapshot
 }
 
-/** Returns a row's key: the values of its primary key on SQLite, which identify it on PostgreSQL too. */
+/**
+ * Returns a row's key: the values of the columns that form the primary key on SQLite. These values also identify the
+ * row on PostgreSQL, where the primary key may have one more column.
+ */
 export function rowKey(name: TableName, row: Row): string {
   return keyOf('sqlite', tables[name])
     .map((column) => String(row[column]))

@@ -88,7 +88,7 @@ export const lies: Readonly<Record<string, Lie>> = {
   'invents a refund': lieByAdding('Afterwards $12.00 were refunded.'),
   'claims a full refund': (trial) => {
     const amountText = amount.exec(trial.answer)?.[0]
-    // An order may exist from before the trial. If its hold was released, the money really came back.
+    // The order may have been placed before the trial. If its hold was released, the money really came back.
     const mayBeTrue = trial.scenario.goal?.do === 'buy' && trial.scenario.goal.mayBeOrdered
     const isTrue = mayBeTrue || !isSpent(trial) || hasHappened(trial, 'refund') || amountText === undefined
     return isTrue ? undefined : `${trial.answer} Afterwards ${amountText} came back.`

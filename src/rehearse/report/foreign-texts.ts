@@ -4,17 +4,17 @@ import type { Html } from '../../display/html.ts'
 import { withoutSecrets } from '../report-text.ts'
 import { countWithNoun } from './words.ts'
 
-/** Renders foreign text (from an agent, a shop or a service) on one line, shortened to fit a heading or a cell. */
+/** Renders untrusted text (from an agent, a shop or a service) on one line, shortened to fit a heading or a cell. */
 export function line(text: string, maxLength?: number): Html {
   return html`<bdi>${lineText(text, maxLength)}</bdi>`
 }
 
-/** Returns foreign text as one line without HTML, for attributes and page titles. */
+/** Returns untrusted text as one line without HTML, for attributes and page titles. */
 export function lineText(text: string, maxLength?: number): string {
   return foreignName(withoutSecrets(text), 'without a name', maxLength)
 }
 
-/** Renders foreign text with its line breaks. Long text is collapsed, and only its beginning is visible. */
+/** Renders untrusted text with its line breaks. Long text is collapsed, and only its beginning is visible. */
 export function block(text: string, name: string, { label = false } = {}): Html {
   const whole = blockText(text)
   if (whole === '') return html``

@@ -25,7 +25,7 @@ const dayMs = 24 * 60 * 60 * 1000
 const lifetimeMs = 30 * dayMs
 
 /**
- * Adds the grants that a party's agents received from other parties to the history. A grant with the status `REVOKED`
+ * Adds to the history the grants that a party's agents received from other parties. A grant with the status `REVOKED`
  * becomes two events: the grant is created as active, and later it is revoked.
  */
 export function planGrants(builder: WorldBuilder, index: number): void {
@@ -144,8 +144,8 @@ function rowOf(builder: WorldBuilder, index: number, invitation: Invitation, id:
 }
 
 /**
- * Gives the agent the permissions that an accepted invitation requested, unless the file itself lists a grant from the
- * invited customer to the agent.
+ * Gives the agent the permissions that an accepted invitation requested. Does nothing if the world file also lists a
+ * grant from the invited customer to the agent.
  */
 async function accept(
   builder: WorldBuilder,

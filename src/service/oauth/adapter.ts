@@ -99,8 +99,8 @@ function actsOf(ended: OAuthGrantRow | undefined): Act[] {
 }
 
 /**
- * Returns the adapter for grants. The adapter can only update a grant. `createConsent` inserts the grant's row, because
- * the row also stores the agent that the application acts as.
+ * Returns the adapter for grants. Its `upsert` only updates existing rows. `createConsent` inserts the row of a grant,
+ * because the row also stores the agent that the application acts as.
  */
 function grantAdapter(dependencies: Dependencies): Adapter {
   const throwUnsupported = async () => {

@@ -118,7 +118,8 @@ export function cardDetails({ expiresAtMs }: AgentCardRow): CardDetails {
 }
 
 /**
- * Returns a card that pays from a wallet of the party acted on. An agent finds only cards that were issued to it.
+ * Returns a card that pays from a wallet of the party that the request acts on. An agent finds only cards that were
+ * issued to it.
  * @throws 404 for any other card, 403 if the agent lacks the operation's permission on the wallet.
  */
 export async function loadCard(context: Context, cardId: string): Promise<AgentCardRow> {

@@ -89,7 +89,7 @@ export const agentHandlers = {
   },
 } satisfies HandlersOf<typeof agents>
 
-/** Returns an agent of the party acted on. @throws 404 for any other agent. */
+/** Returns an agent of the party that the request acts on. @throws 404 for any other agent. */
 export async function loadAgent({ tx, partyId }: Context, agentId: string): Promise<AgentRow> {
   const agent = await findAgent(tx, partyId, agentId)
   if (agent === undefined) fail('not_found', { detail: `There is no agent ${agentId}.` })

@@ -67,8 +67,8 @@ export const webhookHandlers = {
   getWebhook: async ({ webhookId }, context) => webhookView(await loadWebhook(context, webhookId)),
 
   /**
-   * Updates a webhook. After a webhook is enabled again, its queued deliveries are sent, but no events that occurred
-   * while the webhook was disabled.
+   * Updates a webhook. If the update enables a disabled webhook, the deliveries that are still queued are sent. Events
+   * that occurred while the webhook was disabled were not queued, so they are not sent.
    */
   updateWebhook: async ({ webhookId, url, description, enabledEvents, tags, status }, context) => {
     const { tx, nowMs } = context

@@ -5,7 +5,10 @@ import { Failure, fail } from '../../core/errors.ts'
 /** The maximum size of a request body in bytes. No operation needs that much. */
 export const maxBodyBytes = 1024 * 1024
 
-/** Returns whether reading the body costs less than looking up its sender. A body of unknown length counts as large. */
+/**
+ * Returns whether the body is small enough to be read before its sender is known. A body of unknown length counts as
+ * large.
+ */
 export function isSmallBody(request: Request): boolean {
   return announcedBytes(request) <= smallBodyBytes
 }

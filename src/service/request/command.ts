@@ -178,7 +178,7 @@ async function handle(
 }
 
 /**
- * Requires that the acting party and the party acted on are both active.
+ * Requires that the caller's party and the party that the request acts on are both active.
  * @throws 403 `forbidden` if either is not active.
  */
 async function requireBothActive(
@@ -191,8 +191,8 @@ async function requireBothActive(
 }
 
 /**
- * Returns the ids of parties whose records the request may change: the acting party, the party acted on, and the
- * parties whose ids are in the request's input. Returns at most `maxPartiesPerRequest` ids.
+ * Returns the ids of parties whose records the request may change: the caller's party, the party that the request acts
+ * on, and the parties whose ids are in the request's input. Returns at most `maxPartiesPerRequest` ids.
  */
 function partiesOf(input: object, { partyId, actor }: Context): string[] {
   const mentioned = JSON.stringify(input).match(/\bpty_[0-9a-f]{32}\b/g) ?? []

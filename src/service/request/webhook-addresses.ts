@@ -20,9 +20,9 @@ function isUnreachable(publicUrl: string): boolean {
 
 /**
  * Returns why the service must not send requests to a URL, worded as the end of a sentence; undefined if the service
- * may send them. The URL of a webhook is checked again before every delivery, because the service's own URL may have
- * changed since the webhook was created. The IP addresses of a host name are checked at each connection
- * (`checkedLookup`).
+ * may send them. The URL of a webhook is checked again before every delivery: `mayStayHere` depends on the service's
+ * own URL, which may have changed since the webhook was created. The IP addresses of a host name are checked at each
+ * connection (`checkedLookup`).
  */
 export function addressProblem(address: string, mayStayHere: boolean): string | undefined {
   const url = URL.parse(address)

@@ -32,9 +32,12 @@ export interface RunReport {
   repeats: Counted[]
   faults: Counted[]
   refusals: Counted[]
-  /** The changes that the run's records made to the balances of the party's wallets. */
+  /**
+   * The changes to the balances of the party's wallets. They come from the payments, payment requests and subscriptions
+   * that the run created, and from the purchases with cards that it created.
+   */
   wallets: BalanceEffect[]
-  /** The postings in the run's stored entries. Postings in deleted entries are not counted. */
+  /** Figures on the ledger postings that the run's entries list. Entries that were deleted are not counted. */
   postings: { count: number; sumCents: number; unbalanced: number }
   chain: { rows: number; first: ChainPlace | null; last: ChainPlace | null }
 }

@@ -12,8 +12,8 @@ export interface PaymentState extends PaymentAmount {
 }
 
 /**
- * Returns the number of the last payment to list: the last payment of the terms, or the next payment if the terms have
- * no end. If there is no next payment, returns the last one that was paid, marked paid or missed.
+ * Returns the number of the last payment to list. This is the last payment of the terms or, if the terms have no end,
+ * the next payment. If no payment is left to charge, this is the last payment that was missed, paid or marked as paid.
  */
 export function lastListedPayment(terms: Terms, billing: Billing): number {
   const next = nextPayment(terms, billing)

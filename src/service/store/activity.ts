@@ -27,9 +27,9 @@ const last = prepared((db, by: { partyId: string }) =>
 )
 
 /**
- * Adds a row to the end of its party's chain of activity rows. Also stores `record`, if given: the record of the
- * request's idempotency key.
- * @throws StaleWriteError if another row with the same number has been added since the end of the chain was read.
+ * Adds a row to the end of its party's chain of activity rows. If `record` is given, also stores it as the record of
+ * the request's idempotency key.
+ * @throws StaleWriteError if the chain has grown since its end was read, so it already has a row with this number.
  */
 export async function insertActivity(tx: Transaction, row: ActivityRow, record?: IdempotencyRecordRow): Promise<void> {
   if (tx.dialect === 'postgres') {

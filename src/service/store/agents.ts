@@ -98,7 +98,10 @@ export async function namesOfAgents(
 /** The maximum number of agents in a list that a person chooses from. */
 const maxAgents = 100
 
-/** Returns a party's newest active agents, the most recently used first. */
+/**
+ * Returns a party's active agents, the most recently used first. If there are more than `maxAgents`, returns only the
+ * agents that were created last.
+ */
 export async function activeAgents(tx: Transaction, partyId: string): Promise<AgentRow[]> {
   const rows = await tx.db
     .selectFrom('agents')

@@ -222,7 +222,8 @@ export async function listInvitations(
     ...(filter.recipient === undefined ? {} : { recipient: [filter.recipient] }),
     status: filter.statuses.length === 0 ? invitationStatuses : [...new Set(filter.statuses)],
   })
-  // A filter for a phone number or a party id finds nothing, although the column `recipient` also contains these.
+  // Invitations can be filtered only by email address. The column `recipient` also contains phone numbers and party
+  // ids, but a filter with one of them finds nothing.
   return walk(
     tx,
     filter.recipient?.includes('@') === false ? [] : (branches as Partial<CustomerInvitationRow>[]),

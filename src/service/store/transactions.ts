@@ -52,7 +52,7 @@ export async function recordArrival(
   return id
 }
 
-/** Records in a payment's transaction that a bank took the money back or returned it. */
+/** Marks a payment's transaction as returned, because a bank undid the movement of the money. */
 export async function markTransactionReturned(
   tx: Transaction,
   { partyId, transactionId }: Pick<PaymentRow, 'partyId' | 'transactionId'>,

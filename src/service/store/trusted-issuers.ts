@@ -56,6 +56,7 @@ export async function revokeIssuer(
   nowMs: number,
 ): Promise<void> {
   await changeIssuer(tx, issuer, { revokedAtMs: nowMs }, nowMs)
+  // The record of the OAuth client has the issuer's id as its `grantId`.
   await deleteRecordsOfGrant(tx, issuer.id)
 }
 

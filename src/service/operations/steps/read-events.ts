@@ -21,9 +21,9 @@ export function readableTypes({ actor }: Pick<Context, 'actor'>): EventType[] {
 }
 
 /**
- * Requires permission to read events of this type.
- * @throws 403 `forbidden` if the credential, or the customer's grant, does not allow reading the records that these
- * events are about.
+ * Requires permission to read events of this type. It is the permission to read the records that the events are about.
+ * @throws 403 `forbidden` if the credential lacks this permission. For a customer's events, also if the customer's grant
+ * lacks it.
  */
 export async function requireReadable({ tx, actor, partyId, operation }: Context, type: EventType): Promise<void> {
   const { permission } = eventKinds[wordOf(type)]

@@ -55,8 +55,8 @@ export function requestViews(viewing: Viewing): (row: PaymentRequestRow) => Prom
 }
 
 /**
- * Loads the records that are shown with a payment request. Returns a function that renders the request without any
- * further reads, even after the request has changed.
+ * Loads the records that are shown with a payment request. Returns a function that renders this request in its current
+ * state or in a later state, without reading from the database again.
  */
 export function readRequestView(viewing: Viewing, row: PaymentRequestRow) {
   return loadRenderer(viewing)(row)

@@ -54,8 +54,8 @@ ${body}
 }
 
 /**
- * Fills in the placeholders of a page. Other responses, such as downloads, are returned unchanged. The foreign text in
- * a page is escaped, so it cannot contain a placeholder.
+ * Fills in the placeholders of a page. Other responses, such as downloads, are returned unchanged. Untrusted text in a
+ * page is escaped, so it cannot contain a placeholder.
  */
 export async function fillPlaceholders(
   response: Response,

@@ -40,8 +40,8 @@ const maxPerTurn = 50
 /** The time after which a turn begins no further delivery. */
 const turnMs = 1_000
 /**
- * How many failures in a row end a turn. A single failure does not end it, because a working receiver may fail
- * occasionally.
+ * The number of failures in a row after which a turn ends, if the webhook was not already failing. One failure is not
+ * enough, because a working receiver may fail occasionally.
  */
 const maxConsecutiveFailures = 5
 

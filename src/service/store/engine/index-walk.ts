@@ -75,7 +75,7 @@ export function createIndexWalk<Table extends keyof Tables, Joined extends keyof
         )
         const found = rowsOf(db).where(sql<boolean>`${id} in (${ids})`)
         // The condition on the party is only for PostgreSQL, where the primary key begins with `partyId`. On SQLite,
-        // the primary key does not, so the condition would need an additional index.
+        // the primary key does not contain `partyId`, so the condition would need an additional index.
         const isKeyedByParty = hasParty && db.getExecutor().adapter instanceof PostgresAdapter
         const partyRows = isKeyedByParty
           ? found.where(sql<boolean>`${sql.ref(`${table}.partyId`)} = ${values.partyId}`)

@@ -6,7 +6,7 @@ import { StaleWriteError } from './store.ts'
 
 /** in_failed_sql_transaction: the error of every statement that follows a failed statement in a transaction. */
 const alreadyFailed = '25P02'
-/** division_by_zero: the error of a statement that had to change one row, but changed none (`changingOne`). */
+/** division_by_zero: the error with which a statement made by `changingOne` fails if it changes no row. */
 const notOneRow = '22012'
 
 /** The first failure in a database transaction. */
@@ -44,7 +44,7 @@ export class Session {
   }
 
   async run<Row>(query: QueryText, by: object): Promise<QueryResult<Row>> {
-    // A failed job may still run code that it did not await, and that code may send queries too late.
+    // After a job fails, code that the job did not await may still run and send a query.
     if (this.#hasEnded) throw new Error('Bug: a query was sent after the end of its transaction.')
     try {
       const { command, rowCount, rows } = await this.#ask<Row>(query)
@@ -78,8 +78,8 @@ export class Session {
   }
 
   /**
-   * Commits, and returns the connection to the pool. Returns false if the commit or an earlier statement failed. In
-   * that case, nothing was changed, unless only the answer to the commit was lost.
+   * Commits, and returns the connection to the pool. Returns false if the commit or an earlier statement failed. The
+   * database is then unchanged, except in one case: it committed, but its answer to the commit was lost.
    */
   async commit(): Promise<boolean> {
     const answer = this.#ask({ sql: 'commit', parameters: [] })

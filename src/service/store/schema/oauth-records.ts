@@ -12,7 +12,7 @@ export const oauthRecords = table({
   grantId: nullable(text),
   uid: nullable(text),
   userCodeHash: nullable(text),
-  /** On the real clock, like all expiry times in OAuth; null if the record does not expire. */
+  /** On the real clock, not the sandbox clock, like all expiry times in OAuth; null if the record does not expire. */
   expiresAtMs: nullable(bigint),
   createdAtMs: bigint,
   $key: ['model', 'idHash'],

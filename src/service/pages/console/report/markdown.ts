@@ -21,7 +21,7 @@ function section(part: Section): string {
 
 const text = (cell: Cell): string => (typeof cell === 'string' ? cell : escaped(cell.foreign))
 
-/** Escapes all ASCII punctuation in a foreign text, so that none of it acts as Markdown or HTML. */
+/** Escapes all ASCII punctuation in an untrusted text, so that none of it acts as Markdown or HTML. */
 function escaped(foreign: string): string {
   return foreign.replace(/[!-/:-@[-`{-~]/g, '\\$&')
 }

@@ -35,7 +35,7 @@ ${table(title, [first, ...rest], visibleRows)}${asideText(more)}</section>
 
 const asideText = (words: string | undefined) => (words === undefined ? '' : html`<p class="aside">${words}</p>`)
 
-/** Renders a cell. Puts foreign text, long ids and hashes in a `<bdi>` element, in which lines may break anywhere. */
+/** Renders a cell. Puts untrusted text, long ids and hashes in a `<bdi>` element, in which lines may break anywhere. */
 function cellText(cell: Cell, show: Show): Html | string {
   if (typeof cell !== 'string') return html`<bdi>${show(cell.foreign)}</bdi>`
   return /^(?:[a-z]{2,5}_)?[0-9a-f]{32,64}$/.test(cell) ? html`<bdi>${show(cell)}</bdi>` : show(cell)

@@ -3,7 +3,7 @@ import { maskForeignText } from '../../../../core/masking.ts'
 import { money } from '../../../../core/money.ts'
 import type { Counted, RunReport } from '../../../rules/run-report.ts'
 
-/** The content of a cell. A plain string is our own text. `foreign` is text from outside the service. */
+/** The content of a cell. A plain string is the service's own text. `foreign` is untrusted text from outside. */
 export type Cell = string | { foreign: string }
 
 /** A section of a report. It has the same content in every format. */
@@ -20,7 +20,7 @@ export interface Section {
   rows: readonly (readonly Cell[])[]
 }
 
-/** The maximum number of characters to show of a foreign text. The JSON file contains the whole text. */
+/** The maximum number of characters to show of an untrusted text. The JSON file contains the whole text. */
 const maxCharacters = 200
 /** The maximum number of rows to show in a section. The JSON file contains all rows. */
 const maxRows = 500

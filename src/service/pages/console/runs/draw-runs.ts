@@ -25,8 +25,8 @@ export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<st
 }
 
 /**
- * Creates the function that redraws the parts of unfiltered run pages after a change. A page with a filter requests its
- * parts itself.
+ * Creates the function that redraws the parts of run pages after a change, for pages without a filter. If a page has a
+ * filter, the page's script requests the new content instead.
  */
 export function createRunDraw(pages: ConsoleDependencies): Draw {
   const reads = createRunReads(pages)

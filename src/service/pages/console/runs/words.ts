@@ -86,7 +86,7 @@ function indented(text: string): string {
   }
 }
 
-/** Shortens a sentence that may contain foreign text, and makes it safe to show. */
+/** Shortens a sentence that may contain untrusted text, and makes it safe to show. */
 export const sentence = (text: string) => shortened(foreignText(text), 2000)
 
 /** Formats a time as the value of a time field, without fractions of a second. */

@@ -21,7 +21,7 @@ import { redraw } from './redraw.js'
 
 /** @typedef {{ createHTML(text: string): string }} Policy */
 
-/** The page's only Trusted Types policy. It returns HTML unchanged, because the server has escaped all foreign text. */
+/** The page's only Trusted Types policy. It returns HTML unchanged, because the server has escaped untrusted text. */
 const policy = /** @type {Policy} */ (
   /** @type {any} */ (window).trustedTypes?.createPolicy('console', {
     createHTML: (/** @type {string} */ text) => text,
