@@ -234,7 +234,10 @@ onEachDatabase('billing through the service', (database) => {
           resume: () => shop.resume(id),
           cancel: () => shop.cancel(id),
           mark: () => shop.markPaid(id, number),
-          card: () => (one.do === 'card' ? shop.card(id, one.behavior, one.ahead && next + one.ahead) : shop.get(id)),
+          card: () =>
+            one.do === 'card'
+              ? shop.card(id, one.behavior, one.ahead === undefined ? undefined : next + one.ahead)
+              : shop.get(id),
         }
         answers.push(String((await operations[one.do]()).status))
       }
