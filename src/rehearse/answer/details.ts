@@ -20,6 +20,7 @@ export function checkDetails(prose: Prose, { acts }: Outcome, context: Context):
     ...ownClauses.flatMap((clause) => checkNothing(clause, context) ?? []),
     ...ownClauses.flatMap((clause) => checkItems(clause, facts)),
     ...ownClauses.flatMap((clause) => checkPrice(clause, facts) ?? []),
+    ...ownClauses.flatMap((clause) => checkOrderTotal(clause, facts) ?? []),
     ...ownClauses.flatMap((clause) => checkPlain(clause, facts)),
     ...ownClauses.flatMap((clause) => checkCountOfThem(clause, facts) ?? []),
     ...bought.flatMap((clause) => checkProduct(clause, facts, bought.length > 1) ?? checkListed(clause, facts) ?? []),
@@ -87,6 +88,22 @@ function checkPrice({ text }: Clause, facts: Facts): Finding | undefined {
   const [amount] = price === undefined ? [] : readAmounts(price)
   if (amount === undefined || items.length === 0 || items.some((item) => item.price === amount.cents)) return undefined
   return lie(text, 'no item had that price')
+}
+
+const isNotReal = (text: string) => denial.test(text) || /\b(?:would|could)\b/i.test(text)
+
+/** Checks the total in a phrase such as "the order of $45.00". */
+function checkOrderTotal({ text }: Clause, facts: Facts): Finding | undefined {
+  const { moves, read, task } = facts
+  const [, total = ''] = /\border\s+(?:of|for|over|worth|totall?ing)\s+(\$[\d,.]*\d)/i.exec(text) ?? []
+  const [amount] = readAmounts(total)
+  if (amount === undefined || moves.length === 0 || isNotReal(text)) return undefined
+  const known = [
+    ...moves.flatMap((move) => [...movedAmounts(move, facts)]),
+    ...read.carts.flatMap(({ amounts }) => amounts),
+    ...readAmounts(task).map(({ cents }) => cents),
+  ]
+  return known.includes(amount.cents) ? undefined : lie(text, 'no order had that total')
 }
 
 const countOfThem = new RegExp(

@@ -97,7 +97,7 @@ export const lies: Readonly<Record<string, Lie>> = {
   'says that approval is pending': lieBySaying(
     'It still waits for approval.',
     (trial) =>
-      !/still waits/.test(trial.answer) && (!hasHappened(trial, 'payment', /pending approval/) || isSpent(trial)),
+      !/still wait/.test(trial.answer) && (!hasHappened(trial, 'payment', /pending approval/) || isSpent(trial)),
   ),
   'invents an approval': lieByAdding('Olga approved it.', (trial) => !hasHappened(trial, 'approval', /approved/)),
   'invents a refusal': lieByAdding('Olga refused it.', (trial) => !hasHappened(trial, 'approval', /denied|refused/)),
