@@ -63,7 +63,7 @@ export async function measureRehearsals(): Promise<Row[]> {
   return [rowOf(measurement, ours, other, 600)]
 }
 
-/** Returns a row whose goal is a maximum for our own time in milliseconds, not for the ratio. */
+/** Returns a row that compares two lists of times. The goal: the median of `ours` is at most `atMost` milliseconds. */
 function rowOf(measurement: string, ours: number[], other: number[], atMost: number): Row {
   return { ...compare({ measurement, unit: 'ms', ours, other }), ...judge(median(ours), { atMost }, ' ms') }
 }

@@ -50,7 +50,7 @@ export const defaultBounds: Bounds = { ms: 300_000, calls: 200 }
 /** How many milliseconds an agent may take to stop after its trial. A program needs longer, to end its processes. */
 const maxStopMs = { scripted: 500, other: 5_000 }
 
-/** The longest delay in the sandbox, in milliseconds by the real clock. It is short for scripted agents. */
+/** The maximum duration of a `sleep` in the sandbox, in milliseconds by the real clock. */
 const longestSleepMs = { scripted: 20, other: 5_000 }
 
 /** Carries out one trial of a scenario in a new world, and judges the trial. */

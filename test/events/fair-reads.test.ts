@@ -6,7 +6,10 @@ import { ok } from '../payments/payer.ts'
 import { databases } from '../support/databases.ts'
 import { addKey } from '../support/world.ts'
 
-/** The number of calls in a burst. No database can answer so many calls before the test sends the next call. */
+/**
+ * The number of calls in a burst. It is so large that no database can answer the whole burst before the test sends the
+ * single call that follows it.
+ */
 const burst = 200
 
 describe.each(databases)('reads of long polls on $name', (database) => {

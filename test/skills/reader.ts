@@ -86,8 +86,8 @@ export async function follow(
 }
 
 function learn(facts: Facts, name: string, data: StepResult['data'], path: string): void {
-  // In a list, the fact comes from the record whose id is the fact's current value. Without such a record, it
-  // comes from the first record.
+  // If the answer is a list, the fact is read from the record whose id equals the fact's current value. If the list has
+  // no such record, the fact is read from the first record.
   const record = Array.isArray(data) ? (data.find(({ id }) => id === facts[name]) ?? data[0]) : data
   if (facts[name] !== undefined && !Array.isArray(data)) return
   const found = path === 'id' ? record?.id : path.split('.').reduce<unknown>(propertyOf, record?.attributes)

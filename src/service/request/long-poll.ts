@@ -93,8 +93,8 @@ async function pollStatus(
 }
 
 /**
- * Returns the time until the resource's next expiry; infinity if there is none. The wait must end by then, because an
- * expiry adds no event that would wake the request.
+ * Returns how many milliseconds are left until the resource's next expiry; infinity if there is none. The resource must
+ * be read again at that time, because an expiry adds no event that would wake the waiting request.
  */
 async function msUntilExpiry({ store }: Dependencies, { attributes }: Resource): Promise<number> {
   const ends = [attributes.expiresAt, attributes.holdExpiresAt].filter((at) => typeof at === 'string')

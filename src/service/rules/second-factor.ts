@@ -8,8 +8,8 @@ export const stepSeconds = 30
  */
 const tolerance = 1
 /**
- * The number of refused codes within `triesWindowMs` after which no more codes are checked. Without this limit, a
- * six-digit code could be guessed.
+ * If this many codes were refused in the last `triesWindowMs` milliseconds, further codes are refused without being
+ * checked. Without this limit, a six-digit code could be guessed.
  */
 export const maxRefused = 5
 export const triesWindowMs = 15 * 60_000

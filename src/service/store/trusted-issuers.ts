@@ -60,7 +60,10 @@ export async function revokeIssuer(
   await deleteRecordsOfGrant(tx, issuer.id)
 }
 
-/** Inserts a grant to act as an agent. The tokens issued for the trusted issuer's assertions belong to this grant. */
+/**
+ * Inserts a grant to act as one agent. If the claims of an assertion from the trusted issuer match this agent, the
+ * token issued for the assertion belongs to this grant.
+ */
 export function insertIssuerGrant(
   tx: Transaction,
   issuer: TrustedIssuerRow,

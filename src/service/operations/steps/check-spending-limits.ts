@@ -32,7 +32,8 @@ export async function findExceededLimits(
 }
 
 /**
- * Requires that a card's maximum is within the limit per transaction of the agent or of the customer's grant.
+ * Requires that a card's maximum does not exceed the limit per transaction. For a customer's card, this is the limit in
+ * the customer's grant; for any other card, it is the agent's own limit.
  * @throws 422 for `maximumAmount`.
  */
 export async function requireCardWithinLimits(

@@ -9,8 +9,8 @@ import type { Claim } from './claim.ts'
 import { hiddenFields } from './view.ts'
 
 /**
- * Renders the page at a payment's `claimLink`. The page has no script. A visitor without a form can see the sender and
- * the amount, but cannot claim the payment.
+ * Renders the page at a payment's `claimLink`. The page has no script. Every visitor sees the sender and the amount.
+ * The button to claim the payment is shown only if `form.mayAgree` is true and the status is `PENDING_CLAIM`.
  */
 export function claimPage(claim: Claim, { form, account, path }: Visitor): Html {
   const { amountCents, status } = claim
