@@ -184,7 +184,7 @@ export const Subscription = z.strictObject({
     })
     .default({ unit: 'month', count: 1 })
     .describe('1 to 25 weeks or 1 to 5 months. Default: each month'),
-  amount: RequestedCents.optional().describe('The cents of each payment, tax included, if the subscription has no end'),
+  amount: RequestedCents.optional().describe('Each payment in cents, tax included, if the subscription has no end'),
   totalAmount: RequestedCents.optional().describe('The total of all paymentCount payments in cents'),
   paymentCount: z.int().min(2).max(4).optional().describe('The number of payments; only allowed with totalAmount'),
   taxAmount: CentsOrZero.default(0).describe('The tax included in the amount, in cents'),
