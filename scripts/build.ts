@@ -7,8 +7,8 @@ import { copyPageAssetsBesideCode } from './page-assets.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * Compiles the package into `folder`. Empties the folder first, because files of an earlier build would be published
- * too.
+ * Compiles the package into `folder`. Empties the folder first, because files of an earlier build would otherwise be
+ * published too.
  */
 export function buildPackage(folder: string, compilerOptions: readonly string[] = []): void {
   rmSync(folder, { recursive: true, force: true })

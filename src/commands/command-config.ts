@@ -12,7 +12,8 @@ export function commandConfig(command: CommandName, flags: Flags): Config {
 }
 
 /**
- * Refuses production if no deployed API is configured, for commands that can embed only a sandbox.
+ * Refuses production if no deployed API is configured, because the commands that call this function can embed only a
+ * sandbox.
  * @throws ConfigError
  */
 export function refuseEmbeddedProduction({ environment, baseUrl }: Config): void {

@@ -76,7 +76,10 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
   }
 }
 
-/** Reads the unexpired calls. A missing or damaged file counts as empty: it holds only the memory of recent calls. */
+/**
+ * Reads the unexpired calls. Treats a missing or damaged file as empty. Repeats of earlier calls are then not
+ * recognized, but nothing else is lost.
+ */
 async function read(path: string, nowMs: number): Promise<Sent> {
   try {
     const entries = Object.entries(JSON.parse(await readFile(path, 'utf8')) as Sent)

@@ -64,7 +64,8 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
       .then((opened) => opened.note(runNote))
       .catch(() => {})
   const { decisions, close } = decideLazily(config, { client, note, log })
-  // Undefined if the id is generated: a restarted server gets a new id, but must still recognize repeated calls.
+  // Undefined if no id is configured. A generated id is not used here: it changes when the server restarts, so the
+  // server would not recognize calls that the host repeats after the restart.
   const run = config.instanceId
   const memory = async () => (await api.get()).memory()
   const repeats = { windowMs: config.repeatWindow * 1000, run, memory }

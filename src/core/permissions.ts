@@ -102,7 +102,7 @@ export type Permission = keyof typeof permissions
 
 /**
  * Returns the permission that an agent must have on a wallet, or in a customer's grant, for operations that require
- * `permission`; null if the agent needs no such permission.
+ * `permission`. Returns null if wallets and grants do not matter, because all agents or no agents have `permission`.
  */
 export function agentMustHold(permission: Permission): Delegable | null {
   const { agent }: PermissionRule = permissions[permission]
@@ -226,9 +226,11 @@ export function allows(authority: Authority, permission: Permission): boolean {
 }
 
 /**
- * Returns why the credential does not have the permission; undefined if it does. For `grant` and `scope`, the scope is
- * missing in the OAuth grant or in the API key. For `policy`, the agent policy forbids the action. For `agentsOnly`,
- * only agents may act.
+ * Returns why the credential does not have the permission; undefined if it does.
+ * - `grant`: the OAuth grant has no scope that allows the action.
+ * - `scope`: the API key does not have the scope that the action requires.
+ * - `policy`: the agent policy forbids the action.
+ * - `agentsOnly`: only agents may act.
  */
 export function refusalOf({ actorType, scopes, grant }: Authority, permission: Permission) {
   const { agent, apiKey }: PermissionRule = permissions[permission]

@@ -18,10 +18,7 @@ interface Target {
   tx: Transaction
   system: System
   environment: Environment
-  /**
-   * The digest of the world. At a later startup, the service compares this digest with that of the world that it is
-   * then given.
-   */
+  /** The digest of the world. Each later startup compares this digest with the digest of the requested world. */
   digest: string
   passwords: PasswordHashes
 }

@@ -38,7 +38,7 @@ export const Wallet = z.strictObject({
   displayName: Text(32).optional().describe('Its display name. Default: Main wallet for the default wallet, else ref'),
   description: Description(100).optional().describe('Its purpose'),
   balance: Balance.optional().describe(
-    'The available balance in cents when the world begins, after all events in the file and without money on hold. Default: the wallet was funded with just enough for its events',
+    'The available balance in cents when the world begins. It includes the effects of all events in the file, but no money on hold. Default: the wallet was funded with just enough for its events',
   ),
   status: z.enum(['active', 'frozen', 'closed']).default('active').describe('Its status when the world begins'),
   walletType: z.enum(['standard', 'vault']).default('standard').describe('Its type'),

@@ -134,7 +134,10 @@ const viewablePages: Record<RoutesAt<'session'> & `GET ${string}`, (on: Grounds)
   'GET /console/*': () => '/console/nothing',
 }
 
-/** Returns the path of a page that asks the visitor to allow an application. The visitor's first call creates it. */
+/**
+ * Returns the path of a page that asks the visitor to allow an application. For each visitor, the first call creates
+ * the page, and later calls return the same path.
+ */
 async function consentPage({ grounds }: Fixture, visitor: Visitor): Promise<string> {
   const known = consentPages.get(visitor)
   if (known !== undefined) return known

@@ -31,7 +31,10 @@ const cli = await runResource('cli')
 const callsOn = isDeep ? { sqlite: 8_500, postgres: 1_500 } : { sqlite: 140, postgres: 140 }
 const concurrency = 64
 
-/** A rule that refuses some transfers until the client gives up. This takes seconds, so only deep runs use the rule. */
+/**
+ * A rule that refuses attempts so often that all attempts of some transfers are refused, and the client gives up. The
+ * client's retries take seconds, so only deep runs use the rule.
+ */
 const repeatedRefusals = `  - { id: refused, operation: create_internal_transfer, fault: error, code: rate_limited, when: { probability: 0.35 } }
 `
 

@@ -27,8 +27,9 @@ const createPartyInvitation = async ({ site: { world }, played, player }: Stage)
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
 
 /**
- * For each route that accepts a form, the answers that a visitor can give there for a party. If there are none, a
- * string says for whom the route acts. A test fails if a route has no entry.
+ * Maps each route that accepts a form to the answers that a visitor can give there for a party. A route without such
+ * answers is mapped to a string instead: the party, person or application that the route acts for. A test fails if a
+ * route has no entry.
  */
 const routes: Record<string, readonly PageAnswer[] | string> = {
   'POST /connect/:token': [

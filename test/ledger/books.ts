@@ -76,8 +76,8 @@ export async function proveBooks(store: Store): Promise<Books> {
 }
 
 /**
- * Checks that the ledger entries of a bank transfer, for the bank and for the hold, have the sums that the transfer's
- * status requires.
+ * Checks two sums of a bank transfer's ledger entries: the amount at the bank and the held amount. The transfer's kind
+ * and status determine both.
  */
 function proveBankTransfer({ id, kind, status, amountCents }: PaymentRow, entries: readonly LedgerEntryRow[]): void {
   const sumOf = (account: string) => sum(entries.filter((entry) => entry.sourceId === id && entry.account === account))

@@ -135,7 +135,10 @@ function members(sql: string, steps: Step[]): string[] {
   return wanted.filter((name) => !bound.has(name)).map((name) => `filters by several of ${name}`)
 }
 
-/** Columns that need no index: each row is joined to only one agent, and a wallet's agents have the same `partyId`. */
+/**
+ * Columns that need no index, because filtering by them excludes no rows: a revoked agent is detached from its wallets,
+ * and all agents of a wallet have the wallet's `partyId`.
+ */
 const joinedFilters: readonly string[] = ['agents.status', 'walletAgents.partyId']
 
 /** Returns the columns by which a query with a limit filters, but that are not in the index that the query uses. */

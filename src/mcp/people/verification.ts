@@ -65,8 +65,8 @@ export async function withVerification<T>(
     const url = pageIn(error)
     if (url === undefined || round > maxRounds || !modesOf(dependencies.server, context).url) throw error
     if (round === 1) noteQuestion(dependencies, context, { way: 'page', operation, facts: [messages[0]] })
-    // If the call was approved on a page, the new key is derived from its stored key. All repeats of the call then use
-    // the same keys, so one approval has only one effect.
+    // If the call was stored with an idempotency key until a person approved it, the new key is derived from that key.
+    // All repeats of the call then use the same keys, so one approval has only one effect.
     const key = held?.call.key === undefined ? newKey(dependencies) : `${held.call.key}.page${round}`
     const next = { fingerprint: fingerprint(), step: 'verification', key, round, page: url } as const
     return { answer: await openPage(dependencies, context, { message: messages[round === 1 ? 0 : 1], url }, next) }

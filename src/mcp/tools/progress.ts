@@ -21,7 +21,8 @@ export function progressOf(context: ServerContext, { log, system }: Pick<Depende
   const { _meta, signal } = mcpReq
   const progressToken = _meta?.progressToken
   if (progressToken === undefined) return { attempt: undefined, whileWaiting: () => () => {} }
-  // After a verification, the call may continue within the same request. Progress must then not start again at 0.
+  // After the person was sent to a page, this function may run again for the same request. Progress must then not start
+  // again at 0.
   let progress = (mcpReq.requestState<Partial<AskedState>>()?.round ?? 0) * progressPerRound
   const report = (message: string) => {
     if (signal.aborted) return

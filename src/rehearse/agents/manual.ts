@@ -13,8 +13,8 @@ interface ManualOptions {
 }
 
 /**
- * Creates the agent `wait`, for rehearsals with an agent that a person runs in another program. It prints the task and
- * the URLs, and reads the answer that the person pastes (docs/rehearse.md).
+ * Creates the agent `wait`, which stands for an AI host that a person starts (docs/rehearse.md). `wait` prints the task
+ * and the URLs for the person to give to the host. It then reads the host's answer, which the person pastes.
  */
 export function manualAgent({ input, output, start }: ManualOptions): Agent {
   let lines: Lines | undefined

@@ -1,6 +1,6 @@
 import type { System } from '../../core/system.ts'
 
-/** The longest interval between two polls of a load balancer. After that, no load balancer seems to be in use. */
+/** The longest interval at which load balancers poll. If the last poll was longer ago, none seems to be in use. */
 const maxPollIntervalMs = 30_000
 /** How long a process that is ending still serves requests. Meanwhile, load balancers notice that it is not ready. */
 const graceMs = 3_000

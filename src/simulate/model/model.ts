@@ -23,8 +23,8 @@ export interface Prediction {
 
 /**
  * An independent implementation of the rules for card purchases (docs/service.md). It shares no code with the service.
- * The model's clock moves only when an action moves the sandbox clock. Each such jump is so long that the real time
- * between calls does not matter.
+ * The model's clock moves only when an action moves the sandbox clock. Each of these moves is so long that the model
+ * can ignore the real time that passes between calls.
  */
 export interface Model {
   /**

@@ -19,8 +19,8 @@ export interface Conversation {
 export type Answer = { tool: string; arguments: Record<string, unknown>; id: string } | { text: string }
 
 /**
- * The script of a conversation: a function that returns the next step, or a list of steps. The index of the next step
- * in the list is the number of tool results so far.
+ * The script of a conversation: a list of steps, or a function that returns the next step. In a list, the index of the
+ * next step is the number of tool results so far.
  */
 export type Script = readonly Step[] | ((conversation: Conversation) => Step)
 

@@ -87,7 +87,10 @@ export function applicationRequest(entry: ApplicationEntry, agents: readonly Age
   return { attributes: { name, scopes, publicKeys: keys.publicKeys }, relationships }
 }
 
-/** Returns the content of the API request that trusts the provider, or the form's problems. Leaves out empty rules. */
+/**
+ * Returns the content of the API request that makes the provider a trusted issuer, or the form's problems. Leaves out
+ * empty rules.
+ */
 export function providerRequest(entry: ProviderEntry, agents: readonly Agent[]): FormResult<ProviderEntry> {
   const { name, issuer, jwksUri, rules, scopes } = entry
   const filled = rules.filter(({ claim, value }) => claim !== '' || value !== '')
