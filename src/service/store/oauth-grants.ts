@@ -152,20 +152,16 @@ export async function liveApplications(tx: Transaction, partyId: string, realNow
 }
 
 /** Revokes the applications of an agent that is deleted. */
-export async function revokeApplicationsOfAgent(
-  tx: Transaction,
-  { partyId, id }: Pick<AgentRow, 'partyId' | 'id'>,
-  nowMs: number,
-): Promise<void> {
-  await tx.db
-    .updateTable('oauthGrants')
-    .set({ revokedAtMs: nowMs })
-    .where(isApplicationRow)
-    .where('partyId', '=', partyId)
-    .where('agentId', '=', id)
-    .where('revokedAtMs', 'is', null)
-    .execute()
-}
+export const revokeApplicationsOfAgent = preparedWrite(
+  (db, { partyId, agentId, nowMs }: { partyId: string; agentId: string; nowMs: number }) =>
+    db
+      .updateTable('oauthGrants')
+      .set({ revokedAtMs: nowMs })
+      .where(isApplicationRow)
+      .where('partyId', '=', partyId)
+      .where('agentId', '=', agentId)
+      .where('revokedAtMs', 'is', null),
+)
 
 /** The condition for the rows of applications. An application's grant has no user. */
 const isApplicationRow = sql<SqlBool>`"userId" = "clientId"`

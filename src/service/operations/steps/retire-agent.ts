@@ -21,7 +21,7 @@ export async function retireAgent(
   const change = { status: 'REVOKED', slug: null, handle: null, updatedBy: userId, updatedAtMs: nowMs } as const
   await updateAgent(tx, agent, change)
   await revokeKeysOfAgent(tx, agent, { revokedAtMs: nowMs, revokedBy: userId })
-  await revokeApplicationsOfAgent(tx, agent, nowMs)
+  await revokeApplicationsOfAgent(tx, { partyId, agentId, nowMs })
   await expireUnusedCards(tx, { agentId }, nowMs)
   await revokeDelegations(tx, { agentPartyId: partyId, agentId }, nowMs)
   await cancelInvitationsOfAgent(tx, agent, nowMs)
