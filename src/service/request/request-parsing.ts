@@ -276,9 +276,9 @@ function queryValues(query: URLSearchParams): Record<string, unknown> {
 /** The maximum nesting depth of a body. No operation needs more, and a very deep body could exhaust the stack. */
 const maxDepth = 32
 
-/** Parses a body. Returns undefined if the body is not JSON or is nested too deeply. */
+/** Parses a body. Returns undefined if the body is empty, is not JSON or is nested too deeply. */
 function parseShallowJson(text: string): unknown {
-  const value = parseJson(text)
+  const value = text === '' ? undefined : parseJson(text)
   return isShallow(value, maxDepth) ? value : undefined
 }
 
