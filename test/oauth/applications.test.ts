@@ -185,6 +185,8 @@ onEachDatabase('applications that sign in by themselves', (database) => {
     const listed = ok(await world.get('/applications', { key: world.apiKey })).json.data
     const shown = listed.find((one: Registered) => one.id === application.id)
     expect(shown.attributes).toMatchObject({ status: 'REVOKED', revokedAt: expect.any(String) })
+    const stored = await world.store.transaction(({ db }) => db.selectFrom('oauthRecords').selectAll().execute())
+    expect(stored.filter(({ grantId }) => grantId === application.id)).toEqual([])
     expectRefusal(await postApplication(world, id), 'conflict')
   })
 

@@ -153,15 +153,19 @@ export async function liveApplications(tx: Transaction, partyId: string, realNow
 
 /** Revokes the applications of an agent that is deleted. */
 export const revokeApplicationsOfAgent = preparedWrite(
-  (db, { partyId, agentId, nowMs }: { partyId: string; agentId: string; nowMs: number }) =>
+  (db, { nowMs, ...agent }: { partyId: string; agentId: string; nowMs: number }) =>
     db
       .updateTable('oauthGrants')
       .set({ revokedAtMs: nowMs })
-      .where(isApplicationRow)
-      .where('partyId', '=', partyId)
-      .where('agentId', '=', agentId)
+      .where('id', 'in', applicationsOfAgent(agent))
       .where('revokedAtMs', 'is', null),
 )
+
+/** Returns a subquery that selects the ids of an agent's applications. */
+export function applicationsOfAgent({ partyId, agentId }: { partyId: string; agentId: string }) {
+  const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
+  return grants.where(isApplicationRow).where('partyId', '=', partyId).where('agentId', '=', agentId)
+}
 
 /** The condition for the rows of applications. An application's grant has no user. */
 const isApplicationRow = sql<SqlBool>`"userId" = "clientId"`

@@ -1,7 +1,8 @@
 import { type SqlBool, sql } from 'kysely'
 import { deletingOldest } from './engine/deletions.ts'
+import { preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { grantsOfUser, grantsToClient } from './oauth-grants.ts'
+import { applicationsOfAgent, grantsOfUser, grantsToClient } from './oauth-grants.ts'
 import type { OAuthRecordRow } from './schema/oauth-records.ts'
 
 export type RecordKey = Pick<OAuthRecordRow, 'model' | 'idHash'>
@@ -60,6 +61,11 @@ export async function deleteRecord(tx: Transaction, { model, idHash }: RecordKey
 export async function deleteRecordsOfGrant(tx: Transaction, grantId: string): Promise<void> {
   await tx.db.deleteFrom('oauthRecords').where('grantId', '=', grantId).execute()
 }
+
+/** Deletes the clients of an agent's applications, and everything that was issued to them. */
+export const deleteRecordsOfAgent = preparedWrite((db, agent: { partyId: string; agentId: string }) =>
+  db.deleteFrom('oauthRecords').where('grantId', 'in', applicationsOfAgent(agent)),
+)
 
 /** Deletes all records that belong to a user's grants. */
 export async function deleteRecordsOfUser(tx: Transaction, userId: string): Promise<void> {

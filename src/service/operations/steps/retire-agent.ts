@@ -5,6 +5,7 @@ import { cancelInvitationsOfAgent } from '../../store/customer-invitations.ts'
 import { revokeDelegations } from '../../store/delegations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { revokeApplicationsOfAgent } from '../../store/oauth-grants.ts'
+import { deleteRecordsOfAgent } from '../../store/oauth-records.ts'
 import type { AgentRow } from '../../store/schema/agents.ts'
 import { detachEverywhere } from '../../store/wallet-agents.ts'
 
@@ -22,6 +23,7 @@ export async function retireAgent(
   await updateAgent(tx, agent, change)
   await revokeKeysOfAgent(tx, agent, { revokedAtMs: nowMs, revokedBy: userId })
   await revokeApplicationsOfAgent(tx, { partyId, agentId, nowMs })
+  await deleteRecordsOfAgent(tx, { partyId, agentId })
   await expireUnusedCards(tx, { agentId }, nowMs)
   await revokeDelegations(tx, { agentPartyId: partyId, agentId }, nowMs)
   await cancelInvitationsOfAgent(tx, agent, nowMs)
